@@ -1,0 +1,50 @@
+package operations
+
+// Who may meet whom: what happens when an operation is asked for while another
+// holds the resource.
+
+// Meeting is the answer to a new operation that finds another one running.
+type Meeting string
+
+const (
+	// Refuse: 409 with the original's text.
+	Refuse Meeting = "refuse"
+	// Queue: it becomes next and starts when the running one has finished.
+	Queue Meeting = "queue"
+	// Join: the running one already does what is asked; nothing new is made.
+	Join Meeting = "join"
+	// Signal: the running one is told through its inbox.
+	Signal Meeting = "signal"
+	// Preempt: the running one is cancelled and the new one is next.
+	Preempt Meeting = "preempt"
+)
+
+// A pair that is not in the table is refused. Rows are (running kind, new kind).
+//
+// Delete takes over whatever runs (contracts: action-preconditions.json, DELETE
+// allows any task state and a second DELETE is a silent 204). A hard reboot
+// takes over operations on power, since users press it when one of those hangs
+// (task states ALLOW_REBOOT of the original). Recovery is never cut short: it
+// holds the only list of what must be undone.
+var meetings = map[Kind]map[Kind]Meeting{
+	ServerBuild:      {ServerDelete: Preempt},
+	ServerDelete:     {ServerDelete: Join},
+	ServerStart:      {ServerDelete: Preempt},
+	ServerStop:       {ServerDelete: Preempt},
+	ServerReboot:     {ServerDelete: Preempt, ServerHardReboot: Preempt},
+	ServerHardReboot: {ServerDelete: Preempt, ServerHardReboot: Preempt},
+	ServerPause:      {ServerDelete: Preempt, ServerHardReboot: Preempt},
+	ServerUnpause:    {ServerDelete: Preempt, ServerHardReboot: Preempt},
+	ServerSuspend:    {ServerDelete: Preempt, ServerHardReboot: Preempt},
+	ServerResume:     {ServerDelete: Preempt, ServerHardReboot: Preempt},
+	ServerRecover:    {ServerDelete: Queue},
+}
+
+// Meet says what becomes of an operation of kind incoming that finds one of
+// kind running on the same resource.
+func Meet(running, incoming Kind) Meeting {
+	if m, ok := meetings[running][incoming]; ok {
+		return m
+	}
+	return Refuse
+}

@@ -1,0 +1,65 @@
+package operations
+
+// The ledger's vocabulary: what an operation may do to the outside world, each
+// with exactly one undo.
+
+// EffectKind names a kind of outside effect.
+type EffectKind string
+
+const (
+	// EffectClaim: room taken on a host for a consumer. Ref is the server id.
+	EffectClaim EffectKind = "claim"
+	// EffectPort: a Neutron port made by us. Ref is the port id or, before the
+	// service has named it, the mark to find it by.
+	EffectPort EffectKind = "port"
+	// EffectBinding: a user's own port bound to our server. Ref is the port id.
+	EffectBinding EffectKind = "binding"
+	// EffectVolume: a Cinder volume made by us. Ref is as for a port.
+	EffectVolume EffectKind = "volume"
+	// EffectAttachment: a Cinder attachment. Ref is as for a port.
+	EffectAttachment EffectKind = "attachment"
+	// EffectGuest: a domain and its disks on a host. Ref is the server id.
+	EffectGuest EffectKind = "guest"
+)
+
+// EffectState is how far an effect has come.
+type EffectState string
+
+const (
+	// Intended: written before the act; it may or may not have happened.
+	Intended EffectState = "intended"
+	// Done: it happened.
+	Done EffectState = "done"
+	// Undone: it happened or may have, and is no more.
+	Undone EffectState = "undone"
+	// Owed: its undo waits for a host that is down; the host pays before any
+	// other work.
+	Owed EffectState = "owed"
+	// Passed: the operation succeeded and the resource's own rows have it now.
+	Passed EffectState = "passed"
+)
+
+// Effect is one line of an operation's ledger.
+type Effect struct {
+	// Seq orders the ledger; undo goes from the highest down.
+	Seq  int        `json:"seq"`
+	Kind EffectKind `json:"kind"`
+	Ref  string     `json:"ref"`
+	Host string     `json:"host,omitempty"`
+	// Attempt is the try of the operation that made it, from 1.
+	Attempt int         `json:"attempt"`
+	State   EffectState `json:"state"`
+}
+
+// Open says whether something may exist outside because of the effect.
+func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
+
+// Result is how an operation ended.
+type Result string
+
+const (
+	ResultDone       Result = "done"
+	ResultFailed     Result = "failed"
+	ResultCancelled  Result = "cancelled"
+	ResultSuperseded Result = "superseded"
+)

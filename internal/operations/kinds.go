@@ -1,0 +1,101 @@
+package operations
+
+// The kinds of operation, as one table: what each is called, whether it locks
+// its resource, and from where on it can only be finished forward.
+
+import "time"
+
+// Kind names what an operation does to which type of resource. It is also the
+// name of the workflow type that carries it out.
+type Kind string
+
+// ResourceType is the type of thing an operation works on.
+type ResourceType string
+
+// Server is an instance of the compute service.
+const Server ResourceType = "server"
+
+// Kinds of operation on servers.
+const (
+	ServerBuild      Kind = "server.build"
+	ServerDelete     Kind = "server.delete"
+	ServerStart      Kind = "server.start"
+	ServerStop       Kind = "server.stop"
+	ServerReboot     Kind = "server.reboot"
+	ServerHardReboot Kind = "server.hard-reboot"
+	ServerPause      Kind = "server.pause"
+	ServerUnpause    Kind = "server.unpause"
+	ServerSuspend    Kind = "server.suspend"
+	ServerResume     Kind = "server.resume"
+	// ServerRecover ends an operation whose workflow died by other hands than
+	// the engine's: it runs the dead one's ledger, last first, or finishes it
+	// forward where that was past its point of no return.
+	ServerRecover Kind = "server.recover"
+)
+
+// FromStart as a point of no return: the operation is forward from its first step.
+const FromStart = "begin"
+
+// Spec is what holds for every operation of a kind.
+type Spec struct {
+	Kind     Kind
+	Resource ResourceType
+	// Verb is the word in the operation's id.
+	Verb string
+	// Action is the name users see in the server's list of actions
+	// (contracts: action-preconditions.json, instance_action); empty hides it.
+	Action string
+	// Exclusive kinds hold the resource's operation_id; shared ones don't.
+	Exclusive bool
+	// PointOfNoReturn is the first step that is never undone: cancelled before
+	// it, what was true before is true again; from it on, the work is finished
+	// forward and the cancel is noted. Empty: the operation can be undone until
+	// it finishes.
+	PointOfNoReturn string
+	// Deadline is how long the operation may hold a transient state before the
+	// engine gives it up.
+	Deadline time.Duration
+}
+
+// Forward says whether the kind is finished forward from its first step.
+func (s Spec) Forward() bool { return s.PointOfNoReturn == FromStart }
+
+// Steps that more than one package names. A workflow writes the step it is in
+// to the operation's row; clients see it in events and operators in the UI.
+const (
+	StepBegin    = FromStart
+	StepSchedule = "schedule"
+	StepNetwork  = "network"
+	StepVolumes  = "volumes"
+	StepGuest    = "guest"
+	StepUndo     = "undo"
+	StepFinish   = "finish"
+)
+
+var specs = []Spec{
+	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Deadline: time.Hour},
+	{Kind: ServerDelete, Resource: Server, Verb: "delete", Action: "delete", Exclusive: true, PointOfNoReturn: FromStart, Deadline: 24 * time.Hour},
+	{Kind: ServerStart, Resource: Server, Verb: "start", Action: "start", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerStop, Resource: Server, Verb: "stop", Action: "stop", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerReboot, Resource: Server, Verb: "reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerHardReboot, Resource: Server, Verb: "hard-reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerPause, Resource: Server, Verb: "pause", Action: "pause", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerUnpause, Resource: Server, Verb: "unpause", Action: "unpause", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
+	{Kind: ServerRecover, Resource: Server, Verb: "recover", Exclusive: true, PointOfNoReturn: FromStart, Deadline: 24 * time.Hour},
+}
+
+var byKind = func() map[Kind]Spec {
+	m := make(map[Kind]Spec, len(specs))
+	for _, s := range specs {
+		m[s.Kind] = s
+	}
+	return m
+}()
+
+// Lookup gives the Spec of a kind; false for a kind this release doesn't know.
+func Lookup(k Kind) (Spec, bool) { s, ok := byKind[k]; return s, ok }
+
+// All gives every Spec, in the table's order.
+func All() []Spec { return append([]Spec(nil), specs...) }

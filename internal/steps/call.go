@@ -1,0 +1,105 @@
+package steps
+
+// How a step is called: its row in the table of steps, and the two ways to run
+// one (in the control worker's own process, or on a queue).
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// ControlQueue is served by control workers.
+const ControlQueue = "control"
+
+// HostQueue is served by the one worker that runs beside a host's libvirtd.
+func HostQueue(hostID string) string { return "host/" + hostID }
+
+// Place says where a step runs.
+type Place string
+
+const (
+	// Local steps touch only the database and run inside the workflow task.
+	Local Place = "local"
+	// Control steps call services from any control worker.
+	Control Place = "control"
+	// OnHost steps run on the queue of one host.
+	OnHost Place = "host"
+)
+
+// Step is one row of the table of steps.
+type Step struct {
+	Name  string
+	Place Place
+	// StartToClose bounds one attempt.
+	StartToClose time.Duration
+	// ScheduleToStart bounds the wait for a worker; on a host queue its expiry
+	// is the verdict "host down". Zero: no bound.
+	ScheduleToStart time.Duration
+	// Heartbeat is how long a running attempt may be silent. Every step with an
+	// outside effect has one, since cancellation reaches it only that way.
+	Heartbeat time.Duration
+	Retry     Retry
+}
+
+// Retry is a row of the table of retry policies.
+type Retry struct {
+	Initial, Max time.Duration
+	// Attempts bounds the tries; zero is no bound.
+	Attempts int32
+}
+
+var (
+	// persistent: database steps are repeated until the database answers.
+	persistent = Retry{Initial: 200 * time.Millisecond, Max: 10 * time.Second}
+	// service: calls to OpenStack services and hosts; the workflow decides
+	// what a failure means, so tries are few.
+	service = Retry{Initial: time.Second, Max: 15 * time.Second, Attempts: 5}
+	// undo: an undo is repeated until it succeeds or its host is given up.
+	undo = Retry{Initial: time.Second, Max: 30 * time.Second}
+)
+
+var table []Step
+
+// All gives every step, for the tests that walk names and options.
+func All() []Step { return append([]Step(nil), table...) }
+
+func define(s Step) Step {
+	table = append(table, s)
+	return s
+}
+
+func (r Retry) policy() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:    r.Initial,
+		BackoffCoefficient: 2,
+		MaximumInterval:    r.Max,
+		MaximumAttempts:    r.Attempts,
+	}
+}
+
+// call runs a step and waits for it. The queue is used by steps that are not local.
+func call[Out any](ctx workflow.Context, s Step, queue string, in any) (Out, error) {
+	var out Out
+	if s.Place == Local {
+		ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+			StartToCloseTimeout: s.StartToClose,
+			RetryPolicy:         s.Retry.policy(),
+			Summary:             s.Name,
+		})
+		err := workflow.ExecuteLocalActivity(ctx, s.Name, in).Get(ctx, &out)
+		return out, err
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              queue,
+		StartToCloseTimeout:    s.StartToClose,
+		ScheduleToStartTimeout: s.ScheduleToStart,
+		HeartbeatTimeout:       s.Heartbeat,
+		WaitForCancellation:    true,
+		RetryPolicy:            s.Retry.policy(),
+		Summary:                s.Name,
+	})
+	err := workflow.ExecuteActivity(ctx, s.Name, in).Get(ctx, &out)
+	return out, err
+}

@@ -1,0 +1,139 @@
+package steps
+
+// Family libvirt: what is done to a guest on its host. Every input carries a
+// Token; the host keeps the highest it has seen per server and refuses older.
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// Token fences work on a host: a host that has seen a higher one for the same
+// server refuses with a Superseded error, and checks again before the line
+// that can't be taken back. Generation first, then Attempt.
+type Token struct {
+	ServerID    string `json:"server_id"`
+	OperationID string `json:"operation_id"`
+	Generation  int64  `json:"generation"`
+	Attempt     int    `json:"attempt"`
+	Step        string `json:"step"`
+}
+
+// ServerSpec is all that a host has to know of a server to build its guest:
+// under 64 kB and without a secret. User data, keys and passwords are fetched
+// over the host link.
+type ServerSpec struct {
+	ServerID  string `json:"server_id"`
+	Name      string `json:"name"`
+	Hostname  string `json:"hostname"`
+	ProjectID string `json:"project_id"`
+	UserID    string `json:"user_id"`
+	VCPUs     int    `json:"vcpus"`
+	// MemoryMB and the disks' GB are MiB and GiB, as Nova has them.
+	MemoryMB    int `json:"memory_mb"`
+	RootGB      int `json:"root_gb"`
+	EphemeralGB int `json:"ephemeral_gb,omitempty"`
+	SwapMB      int `json:"swap_mb,omitempty"`
+	// ImageID is empty for a server that boots from a volume.
+	ImageID         string            `json:"image_id,omitempty"`
+	ImageProperties map[string]string `json:"image_properties,omitempty"`
+	ExtraSpecs      map[string]string `json:"extra_specs,omitempty"`
+	ConfigDrive     bool              `json:"config_drive,omitempty"`
+}
+
+// BuildIn makes a guest: disks and a running domain.
+type BuildIn struct {
+	Token Token      `json:"token"`
+	Spec  ServerSpec `json:"spec"`
+}
+
+// BuildOut is the guest as it runs.
+type BuildOut struct {
+	PowerState int `json:"power_state"`
+}
+
+// DestroyIn removes a guest, its disks and everything else that Build made.
+type DestroyIn struct {
+	Token Token `json:"token"`
+}
+
+// PowerAction is what to do to a guest's power.
+type PowerAction string
+
+// Power actions; each drives the guest to one known state and succeeds if it
+// is there already (reboots excepted, which remember the token they served).
+const (
+	PowerStart      PowerAction = "start"
+	PowerStop       PowerAction = "stop"
+	PowerReboot     PowerAction = "reboot"
+	PowerHardReboot PowerAction = "hard-reboot"
+	PowerPause      PowerAction = "pause"
+	PowerUnpause    PowerAction = "unpause"
+	PowerSuspend    PowerAction = "suspend"
+	PowerResume     PowerAction = "resume"
+	// PowerObserve reads the power state and changes nothing.
+	PowerObserve PowerAction = "observe"
+)
+
+// PowerIn changes a guest's power.
+type PowerIn struct {
+	Token  Token       `json:"token"`
+	Action PowerAction `json:"action"`
+}
+
+// PowerOut is the power state after the action, numbered as Nova does
+// (contracts: status-map.json): 0 no state, 1 running, 3 paused, 4 shut down,
+// 6 crashed, 7 suspended.
+type PowerOut struct {
+	PowerState int `json:"power_state"`
+	// Missing says that the host has no such guest.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// LibvirtActivities is implemented by activities/libvirt. Every method is
+// idempotent by observing before it acts.
+type LibvirtActivities interface {
+	// Build: a guest of this server that runs already is success. Half-made
+	// ones are finished or made again. Errors: Invalid (bad image), Superseded.
+	Build(context.Context, BuildIn) (BuildOut, error)
+	// Destroy: a guest that is gone already is success. Errors: Superseded.
+	Destroy(context.Context, DestroyIn) (struct{}, error)
+	// Power: errors NotFound (no such guest), Superseded.
+	Power(context.Context, PowerIn) (PowerOut, error)
+}
+
+// Libvirt is the family's caller. Each call names the host's id.
+var Libvirt libvirtSteps
+
+type libvirtSteps struct{}
+
+// HostPatience is how long a step waits for its host's worker before the host
+// is asked about.
+const HostPatience = 30 * time.Second
+
+var (
+	libvirtBuild = define(Step{Name: "libvirt.Build", Place: OnHost, StartToClose: 20 * time.Minute,
+		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
+	libvirtDestroy = define(Step{Name: "libvirt.Destroy", Place: OnHost, StartToClose: 5 * time.Minute,
+		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: undo})
+	libvirtPower = define(Step{Name: "libvirt.Power", Place: OnHost, StartToClose: 5 * time.Minute,
+		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
+)
+
+// Build makes a guest on a host.
+func (libvirtSteps) Build(ctx workflow.Context, host string, in BuildIn) (BuildOut, error) {
+	return call[BuildOut](ctx, libvirtBuild, HostQueue(host), in)
+}
+
+// Destroy removes a guest from a host.
+func (libvirtSteps) Destroy(ctx workflow.Context, host string, in DestroyIn) error {
+	_, err := call[struct{}](ctx, libvirtDestroy, HostQueue(host), in)
+	return err
+}
+
+// Power changes a guest's power.
+func (libvirtSteps) Power(ctx workflow.Context, host string, in PowerIn) (PowerOut, error) {
+	return call[PowerOut](ctx, libvirtPower, HostQueue(host), in)
+}

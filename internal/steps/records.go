@@ -1,0 +1,223 @@
+package steps
+
+// Family records: what an operation reads from and writes to Holdfast's own
+// database. All of it local, fenced by operation, generation and run.
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/operations"
+)
+
+// Ref is the whole input of every workflow: the operation's id. Everything
+// else is in the operation's row.
+type Ref struct {
+	OperationID string `json:"operation_id"`
+}
+
+// Fence proves that a write is made for the operation that owns the resource,
+// by the workflow run that began it. A write whose fence no longer holds fails
+// with a Superseded error and changes nothing.
+type Fence struct {
+	OperationID string `json:"operation_id"`
+	Generation  int64  `json:"generation"`
+	RunID       string `json:"run_id"`
+}
+
+// Verdict of records.Begin.
+type Verdict string
+
+const (
+	// Run: the operation is this run's to carry out.
+	Run Verdict = "run"
+	// Stop: it is finished, superseded or missing; the workflow ends at once.
+	Stop Verdict = "stop"
+)
+
+// BeginIn names the run that wants to carry out an operation.
+type BeginIn struct {
+	OperationID string `json:"operation_id"`
+	RunID       string `json:"run_id"`
+	// Continued says that this run is not the first of its chain: a workflow
+	// reset by hand, which is not allowed to go on.
+	Reset bool `json:"reset,omitempty"`
+}
+
+// BeginOut is the operation as the database has it.
+type BeginOut struct {
+	Verdict    Verdict         `json:"verdict"`
+	Reason     string          `json:"reason,omitempty"`
+	Kind       operations.Kind `json:"kind,omitempty"`
+	ResourceID string          `json:"resource_id,omitempty"`
+	Generation int64           `json:"generation,omitempty"`
+	Deadline   time.Time       `json:"deadline,omitzero"`
+	// Step is the one that an earlier run had come to; empty at the first run.
+	Step string `json:"step,omitempty"`
+	// Attempt is the last one that the ledger knows of, at least 1.
+	Attempt int `json:"attempt,omitempty"`
+	// Effects is the ledger so far, by Seq.
+	Effects         []operations.Effect `json:"effects,omitempty"`
+	CancelRequested bool                `json:"cancel_requested,omitempty"`
+	// Server is set for operations on servers.
+	Server *ServerBrief `json:"server,omitempty"`
+	// Recovers is set for recover operations: the dead operation whose ledger
+	// is in Effects.
+	Recovers *Recovered `json:"recovers,omitempty"`
+}
+
+// Recovered describes the operation that a recover operation ends.
+type Recovered struct {
+	OperationID string          `json:"operation_id"`
+	Kind        operations.Kind `json:"kind"`
+	// Step is the last one it had come to.
+	Step string `json:"step"`
+	// Cancelled says that somebody had asked for its cancel.
+	Cancelled bool `json:"cancelled,omitempty"`
+}
+
+// ServerBrief is what a workflow needs to know of a server.
+type ServerBrief struct {
+	ID string `json:"id"`
+	// Host is the id of the host it runs on; empty if none.
+	Host       string `json:"host,omitempty"`
+	VMState    string `json:"vm_state"`
+	PowerState int    `json:"power_state"`
+}
+
+// AdvanceIn moves the story on: the step that begins now, the effects it is
+// about to have, and what became of earlier ones. One transaction.
+type AdvanceIn struct {
+	Fence   Fence  `json:"fence"`
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Host is shown with the step; empty leaves it as it is.
+	Host   string              `json:"host,omitempty"`
+	Intend []operations.Effect `json:"intend,omitempty"`
+	Settle []Settlement        `json:"settle,omitempty"`
+	// Message is shown with the step, for example why the last host was left.
+	Message string `json:"message,omitempty"`
+}
+
+// Settlement says what became of an effect.
+type Settlement struct {
+	Seq   int                    `json:"seq"`
+	State operations.EffectState `json:"state"`
+	// Ref replaces the mark by the name that the service gave; empty leaves it.
+	Ref string `json:"ref,omitempty"`
+}
+
+// AdvanceOut is the ledger after the write.
+type AdvanceOut struct {
+	Effects         []operations.Effect `json:"effects,omitempty"`
+	CancelRequested bool                `json:"cancel_requested,omitempty"`
+}
+
+// FinishIn ends an operation: state published, ledger settled, fault, action
+// result and events written, lock released or handed to the next operation, in
+// one transaction.
+type FinishIn struct {
+	Fence  Fence             `json:"fence"`
+	Result operations.Result `json:"result"`
+	// Fault is what the user reads when the operation did not succeed.
+	Fault *Fault `json:"fault,omitempty"`
+	// Note is kept with the operation: "cancelled after its point of no
+	// return", for example.
+	Note   string         `json:"note,omitempty"`
+	Settle []Settlement   `json:"settle,omitempty"`
+	Server *ServerOutcome `json:"server,omitempty"`
+}
+
+// Fault is the reason of a failure as the user reads it.
+type Fault struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// HTTPCode is the "code" of a Nova fault: 500 for most.
+	HTTPCode int `json:"http_code"`
+}
+
+// ServerOutcome is what a finished operation makes true of a server's row.
+// A nil field stays as it is; the task state is always cleared.
+type ServerOutcome struct {
+	VMState    *string `json:"vm_state,omitempty"`
+	PowerState *int    `json:"power_state,omitempty"`
+	// Host is the id of the host; a pointer to "" takes the server off its host.
+	Host *string `json:"host,omitempty"`
+	// Launched sets launched_at, Deleted sets deleted_at and frees the quota.
+	Launched bool `json:"launched,omitempty"`
+	Deleted  bool `json:"deleted,omitempty"`
+}
+
+// FinishOut names the operation that owns the resource now; empty if none.
+type FinishOut struct {
+	Next string `json:"next,omitempty"`
+}
+
+// HostIn asks about a host.
+type HostIn struct {
+	HostID string `json:"host_id"`
+}
+
+// HostOut says whether a host is alive by its heartbeats.
+type HostOut struct {
+	Up         bool `json:"up"`
+	ForcedDown bool `json:"forced_down,omitempty"`
+}
+
+// RecordsActivities is implemented by activities/records.
+type RecordsActivities interface {
+	Begin(context.Context, BeginIn) (BeginOut, error)
+	Advance(context.Context, AdvanceIn) (AdvanceOut, error)
+	Finish(context.Context, FinishIn) (FinishOut, error)
+	Host(context.Context, HostIn) (HostOut, error)
+	ServerSpec(context.Context, ServerSpecIn) (ServerSpec, error)
+}
+
+// ServerSpecIn asks for the spec of the fenced operation's server.
+type ServerSpecIn struct {
+	Fence Fence `json:"fence"`
+}
+
+// Records is the family's caller.
+var Records recordsSteps
+
+type recordsSteps struct{}
+
+func localStep(name string) Step {
+	return define(Step{Name: name, Place: Local, StartToClose: 10 * time.Second, Retry: persistent})
+}
+
+var (
+	recordsBegin      = localStep("records.Begin")
+	recordsAdvance    = localStep("records.Advance")
+	recordsFinish     = localStep("records.Finish")
+	recordsHost       = localStep("records.Host")
+	recordsServerSpec = localStep("records.ServerSpec")
+)
+
+// Begin is the guard against running twice: the first step of every workflow.
+func (recordsSteps) Begin(ctx workflow.Context, in BeginIn) (BeginOut, error) {
+	return call[BeginOut](ctx, recordsBegin, "", in)
+}
+
+// Advance writes the step and its ledger lines before the step acts.
+func (recordsSteps) Advance(ctx workflow.Context, in AdvanceIn) (AdvanceOut, error) {
+	return call[AdvanceOut](ctx, recordsAdvance, "", in)
+}
+
+// Finish is the last step of every path.
+func (recordsSteps) Finish(ctx workflow.Context, in FinishIn) (FinishOut, error) {
+	return call[FinishOut](ctx, recordsFinish, "", in)
+}
+
+// Host says whether a host is alive.
+func (recordsSteps) Host(ctx workflow.Context, in HostIn) (HostOut, error) {
+	return call[HostOut](ctx, recordsHost, "", in)
+}
+
+// ServerSpec reads what a host has to know to build a server.
+func (recordsSteps) ServerSpec(ctx workflow.Context, in ServerSpecIn) (ServerSpec, error) {
+	return call[ServerSpec](ctx, recordsServerSpec, "", in)
+}

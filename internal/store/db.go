@@ -1,0 +1,111 @@
+package store
+
+// The pool and its transactions.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/pressly/goose/v3"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/schemas"
+)
+
+// Tx is a transaction.
+type Tx = pgx.Tx
+
+// Queryer is what a query needs: a pool, a connection or a transaction.
+type Queryer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// DB is the product's database.
+type DB struct {
+	Pool *pgxpool.Pool
+}
+
+// Open connects to the database that dsn names, with at most maxConns
+// connections (0: pgx's default). It does not migrate.
+func Open(ctx context.Context, dsn string, maxConns int32) (*DB, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("database address: %w", err)
+	}
+	if maxConns > 0 {
+		cfg.MaxConns = maxConns
+	}
+	// A row lock that is not had in this time is a clean, retryable error well
+	// inside any HTTP deadline.
+	cfg.ConnConfig.RuntimeParams["lock_timeout"] = "5s"
+	cfg.ConnConfig.RuntimeParams["application_name"] = "holdfast"
+	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("database pool: %w", err)
+	}
+	return &DB{Pool: pool}, nil
+}
+
+// Close waits for connections in use and closes them all.
+func (db *DB) Close() { db.Pool.Close() }
+
+// InTx runs f in one transaction: committed if f returns nil, rolled back
+// otherwise. Serialization failures, deadlocks and lock timeouts come back as
+// faults.Unavailable, a lost connection too; whether the commit then happened
+// is unknown, so f must be safe to run again.
+func (db *DB) InTx(ctx context.Context, f func(tx Tx) error) error {
+	return Translate(pgx.BeginFunc(ctx, db.Pool, f))
+}
+
+// Translate turns a database error into a fault; faults and nil pass.
+func Translate(err error) error {
+	var f *faults.Error
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return faults.Wrap(err, faults.NotFound, "NotFound", "no such row")
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		return faults.Wrap(err, faults.Unavailable, "DatabaseUnavailable", "the database can't be reached")
+	}
+	switch pg.Code {
+	case "23505", "23503", "23514": // unique, foreign key, check
+		return faults.Wrap(err, faults.Conflict, "Conflict", "the change conflicts with %s", pg.ConstraintName)
+	case "40001", "40P01", "55P03", "57P01", "57P03", "53300":
+		return faults.Wrap(err, faults.Unavailable, "DatabaseBusy", "the database is busy")
+	}
+	return faults.Wrap(err, faults.Internal, "DatabaseError", "a database statement failed")
+}
+
+// Migrate brings the schema of the database to this release's.
+func Migrate(ctx context.Context, dsn string) error {
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		return fmt.Errorf("open for migration: %w", err)
+	}
+	defer db.Close()
+	goose.SetBaseFS(schemas.Migrations)
+	goose.SetLogger(goose.NopLogger())
+	if err := goose.SetDialect("postgres"); err != nil {
+		return fmt.Errorf("migration dialect: %w", err)
+	}
+	if err := goose.UpContext(ctx, db, "migrations"); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+// Package schemas embeds what data looks like: the SQL migrations, and per
+// service the request schemas, default policies and resource types.
+package schemas
+
+import "embed"
+
+// Migrations are the goose migrations, in migrations/.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
