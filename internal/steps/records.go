@@ -41,8 +41,8 @@ const (
 type BeginIn struct {
 	OperationID string `json:"operation_id"`
 	RunID       string `json:"run_id"`
-	// Continued says that this run is not the first of its chain: a workflow
-	// reset by hand, which is not allowed to go on.
+	// Reset says that this run was made by resetting another one by hand; it is
+	// not allowed to go on.
 	Reset bool `json:"reset,omitempty"`
 }
 
@@ -85,6 +85,10 @@ type ServerBrief struct {
 	Host       string `json:"host,omitempty"`
 	VMState    string `json:"vm_state"`
 	PowerState int    `json:"power_state"`
+	// Holds is what the server has outside by its own rows (claims, ports,
+	// attachments, its guest), in the order in which a build makes them: the
+	// ledger lines of an operation that takes them away.
+	Holds []operations.Effect `json:"holds,omitempty"`
 }
 
 // AdvanceIn moves the story on: the step that begins now, the effects it is
