@@ -1,0 +1,34 @@
+package compute
+
+// Holds: what a server has outside by its own rows.
+
+import (
+	"context"
+
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/store"
+)
+
+// Holds gives what the server has outside, in the order in which a build makes
+// it: its claims, then the guest on its host. They are the ledger lines of an
+// operation that takes them away, Seq and Attempt left to the ledger.
+func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.Effect, error) {
+	rows, err := q.Query(ctx, `
+		SELECT $2::text AS kind, host_id::text FROM compute.allocations WHERE server_id = $1
+		UNION ALL
+		SELECT $3, host_id::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
+		serverID, operations.EffectClaim, operations.EffectGuest)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	defer rows.Close()
+	var holds []operations.Effect
+	for rows.Next() {
+		e := operations.Effect{Ref: serverID, State: operations.Done}
+		if err := rows.Scan(&e.Kind, &e.Host); err != nil {
+			return nil, store.Translate(err)
+		}
+		holds = append(holds, e)
+	}
+	return holds, store.Translate(rows.Err())
+}

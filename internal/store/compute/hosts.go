@@ -1,0 +1,273 @@
+package compute
+
+// Hosts: who they are, what they have, and when they were last heard of.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/store"
+)
+
+// DownAfter is the silence after which a host counts as down (contracts:
+// quotas-and-limits.json, service_down_time).
+const DownAfter = 60 * time.Second
+
+// Host is a row of compute.hosts.
+type Host struct {
+	// ID is the host's own UUID, Name its hostname, unique too.
+	ID               string
+	Name             string
+	Incarnation      int64
+	Driver           string
+	AvailabilityZone string
+
+	// Capacity in CPUs, MiB and GiB: what there is, what is kept back, and how
+	// often the rest may be promised.
+	VCPUs, ReservedVCPUs       int
+	MemoryMB, ReservedMemoryMB int64
+	DiskGB, ReservedDiskGB     int64
+	CPURatio, RAMRatio         float64
+	DiskRatio                  float64
+	// The sums of its allocations.
+	VCPUsUsed    int
+	MemoryMBUsed int64
+	DiskGBUsed   int64
+	Servers      int
+
+	// Inventory is what else the host reports of itself, opaque here.
+	Inventory      json.RawMessage
+	LinkAddress    string
+	Disabled       bool
+	DisabledReason string
+	ForcedDown     bool
+	// SeenAgo is the time since the last heartbeat by the database's clock;
+	// negative if there never was one.
+	SeenAgo   time.Duration
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Up says whether the host is alive: heard of within downAfter (0: DownAfter)
+// and not declared down.
+func (h *Host) Up(downAfter time.Duration) bool {
+	if downAfter == 0 {
+		downAfter = DownAfter
+	}
+	return !h.ForcedDown && h.SeenAgo >= 0 && h.SeenAgo <= downAfter
+}
+
+const hostColumns = `h.id, h.name, h.incarnation, h.driver, h.availability_zone,
+	h.vcpus, h.reserved_vcpus, h.memory_mb, h.reserved_memory_mb, h.disk_gb, h.reserved_disk_gb,
+	h.cpu_allocation_ratio, h.ram_allocation_ratio, h.disk_allocation_ratio,
+	h.vcpus_used, h.memory_mb_used, h.disk_gb_used, h.servers,
+	h.link_address, h.disabled, h.disabled_reason, h.forced_down,
+	extract(epoch FROM now() - h.last_seen)::float8, h.created_at, h.updated_at`
+
+type scannedHost struct {
+	Host
+	seenAgo *float64
+}
+
+func (h *scannedHost) fields() []any {
+	return []any{&h.ID, &h.Name, &h.Incarnation, &h.Driver, &h.AvailabilityZone,
+		&h.VCPUs, &h.ReservedVCPUs, &h.MemoryMB, &h.ReservedMemoryMB, &h.DiskGB, &h.ReservedDiskGB,
+		&h.CPURatio, &h.RAMRatio, &h.DiskRatio,
+		&h.VCPUsUsed, &h.MemoryMBUsed, &h.DiskGBUsed, &h.Servers,
+		&h.LinkAddress, &h.Disabled, &h.DisabledReason, &h.ForcedDown,
+		&h.seenAgo, &h.CreatedAt, &h.UpdatedAt}
+}
+
+func (h *scannedHost) host() *Host {
+	h.SeenAgo = seconds(h.seenAgo)
+	return &h.Host
+}
+
+func (h *scannedHost) fieldsWithInventory() []any { return append(h.fields(), &h.Inventory) }
+
+// seconds reads an interval that may be null: never is negative.
+func seconds(s *float64) time.Duration {
+	if s == nil {
+		return -1
+	}
+	// A transaction may have begun a little before the heartbeat it reads.
+	return max(0, time.Duration(*s*float64(time.Second)))
+}
+
+// Registration is what a host's worker says of itself when it starts. Capacity
+// is in CPUs, MiB and GiB.
+type Registration struct {
+	ID, Name         string
+	Incarnation      int64
+	Driver           string
+	AvailabilityZone string
+	LinkAddress      string
+	Report           Report
+}
+
+// Report is what a host has, as each heartbeat repeats it.
+type Report struct {
+	VCPUs            int
+	MemoryMB, DiskGB int64
+	Inventory        json.RawMessage
+}
+
+// RegisterHost adds the host or takes note of its new incarnation; used sums,
+// reserves, ratios and what operators set stay. Refused with faults.Conflict:
+// an incarnation older than the one known (code StaleIncarnation), a new name
+// while servers are on it (HostRenamed), a name that another host has (HostNameTaken).
+func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
+	if !isUUID(r.ID) {
+		return faults.New(faults.Invalid, "InvalidHost", "host id %q is not a UUID", r.ID)
+	}
+	var known struct {
+		name        string
+		incarnation int64
+		servers     int
+	}
+	err := tx.QueryRow(ctx, `SELECT name, incarnation, servers FROM compute.hosts WHERE id = $1 FOR UPDATE`, r.ID).
+		Scan(&known.name, &known.incarnation, &known.servers)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+	case err != nil:
+		return store.Translate(err)
+	case r.Incarnation < known.incarnation:
+		return faults.New(faults.Conflict, "StaleIncarnation", "host %s has started again since: incarnation %d is known, %d says hello",
+			known.name, known.incarnation, r.Incarnation)
+	case r.Name != known.name && known.servers > 0:
+		return faults.New(faults.Conflict, "HostRenamed", "host %s has %d servers on it and can't be renamed to %s",
+			known.name, known.servers, r.Name)
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO compute.hosts (id, name, incarnation, driver, availability_zone, link_address,
+			vcpus, memory_mb, disk_gb, inventory, last_seen)
+		VALUES ($1, $2, $3, $4, COALESCE(NULLIF($5, ''), 'nova'), $6, $7, $8, $9, $10, now())
+		ON CONFLICT (id) DO UPDATE SET name = $2, incarnation = $3, driver = $4,
+			availability_zone = COALESCE(NULLIF($5, ''), compute.hosts.availability_zone), link_address = $6,
+			vcpus = $7, memory_mb = $8, disk_gb = $9, inventory = $10, last_seen = now(), updated_at = now()`,
+		r.ID, r.Name, r.Incarnation, r.Driver, r.AvailabilityZone, r.LinkAddress,
+		r.Report.VCPUs, r.Report.MemoryMB, r.Report.DiskGB, inventory(r.Report))
+	if isUnique(err, "hosts_name_key") {
+		return faults.Wrap(err, faults.Conflict, "HostNameTaken", "another host is registered under the name %s", r.Name)
+	}
+	return store.Translate(err)
+}
+
+// Heartbeat notes that this incarnation of the host is alive and what it has
+// now. faults.NotFound: it must register first; faults.Superseded: a newer
+// incarnation has.
+func Heartbeat(ctx context.Context, q store.Queryer, id string, incarnation int64, r Report) error {
+	if !isUUID(id) {
+		return hostNotFound(id)
+	}
+	var current bool
+	err := q.QueryRow(ctx, `
+		UPDATE compute.hosts SET
+			last_seen = CASE WHEN incarnation = $2 THEN now() ELSE last_seen END,
+			vcpus     = CASE WHEN incarnation = $2 THEN $3 ELSE vcpus END,
+			memory_mb = CASE WHEN incarnation = $2 THEN $4 ELSE memory_mb END,
+			disk_gb   = CASE WHEN incarnation = $2 THEN $5 ELSE disk_gb END,
+			inventory = CASE WHEN incarnation = $2 THEN $6 ELSE inventory END
+		WHERE id = $1 RETURNING incarnation = $2`,
+		id, incarnation, r.VCPUs, r.MemoryMB, r.DiskGB, inventory(r)).Scan(&current)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return hostNotFound(id)
+	case err != nil:
+		return store.Translate(err)
+	case !current:
+		return faults.New(faults.Superseded, "StaleIncarnation", "another incarnation of the host is registered")
+	}
+	return nil
+}
+
+func inventory(r Report) json.RawMessage {
+	if len(r.Inventory) == 0 {
+		return json.RawMessage("{}")
+	}
+	return r.Inventory
+}
+
+// GetHost gives the host with this id, its inventory included.
+func GetHost(ctx context.Context, q store.Queryer, id string) (*Host, error) {
+	if !isUUID(id) {
+		return nil, hostNotFound(id)
+	}
+	return oneHost(ctx, q, "h.id", id)
+}
+
+// HostByName gives the host with this name, its inventory included.
+func HostByName(ctx context.Context, q store.Queryer, name string) (*Host, error) {
+	return oneHost(ctx, q, "h.name", name)
+}
+
+func oneHost(ctx context.Context, q store.Queryer, column, value string) (*Host, error) {
+	var h scannedHost
+	err := q.QueryRow(ctx, `SELECT `+hostColumns+`, h.inventory FROM compute.hosts h WHERE `+column+` = $1`, value).
+		Scan(h.fieldsWithInventory()...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, hostNotFound(value)
+	}
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	return h.host(), nil
+}
+
+// HostFilter narrows a list of hosts. Zero fields don't.
+type HostFilter struct {
+	// Marker is the name of the last host of the page before; Limit 0 is no limit.
+	Marker string
+	Limit  int
+}
+
+// ListHosts gives a page of hosts by name, without their inventories.
+func ListHosts(ctx context.Context, q store.Queryer, f HostFilter) ([]*Host, error) {
+	rows, err := q.Query(ctx, `SELECT `+hostColumns+` FROM compute.hosts h WHERE h.name > $1 ORDER BY h.name LIMIT $2`,
+		f.Marker, limit(f.Limit))
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	scanned, err := collect(rows, (*scannedHost).fields)
+	if err != nil {
+		return nil, err
+	}
+	hosts := make([]*Host, len(scanned))
+	for i, h := range scanned {
+		hosts[i] = h.host()
+	}
+	return hosts, nil
+}
+
+// SetHostDisabled takes the host out of scheduling, or puts it back.
+func SetHostDisabled(ctx context.Context, tx store.Tx, id string, disabled bool, reason string) error {
+	return changeHost(ctx, tx, id, `disabled = $2, disabled_reason = $3`, disabled, reason)
+}
+
+// SetHostForcedDown declares the host down, or ends that.
+func SetHostForcedDown(ctx context.Context, tx store.Tx, id string, down bool) error {
+	return changeHost(ctx, tx, id, `forced_down = $2`, down)
+}
+
+func changeHost(ctx context.Context, tx store.Tx, id, set string, args ...any) error {
+	if !isUUID(id) {
+		return hostNotFound(id)
+	}
+	tag, err := tx.Exec(ctx, `UPDATE compute.hosts SET `+set+`, updated_at = now() WHERE id = $1`, append([]any{id}, args...)...)
+	if err != nil {
+		return store.Translate(err)
+	}
+	if tag.RowsAffected() == 0 {
+		return hostNotFound(id)
+	}
+	return nil
+}
+
+func hostNotFound(host string) error {
+	return faults.New(faults.NotFound, "ComputeHostNotFound", "Compute host %s could not be found.", host)
+}

@@ -1,0 +1,51 @@
+package compute
+
+// Publishing: what a finished operation makes true of a server's row.
+
+import (
+	"context"
+
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+)
+
+// PublishServer makes o true of the row in one statement: fields that o leaves
+// nil stay, the task state is cleared, f becomes the newest fault. Deleted also
+// gives back what the server counted for in its project's quota. A deleted row
+// is changed no more. The caller has checked the fence.
+func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
+	vm := o.VMState
+	if o.Deleted {
+		deleted := string(servers.VMDeleted)
+		vm = &deleted
+	}
+	var code *int
+	var message *string
+	if f != nil {
+		code, message = &f.HTTPCode, &f.Message
+	}
+	_, err := tx.Exec(ctx, `
+		WITH published AS (
+			UPDATE compute.servers SET
+				vm_state      = COALESCE($2, vm_state),
+				task_state    = NULL,
+				power_state   = COALESCE($3, power_state),
+				host_id       = CASE WHEN $4::text IS NULL THEN host_id ELSE NULLIF($4, '')::uuid END,
+				progress      = 0,
+				launched_at   = CASE WHEN $5 THEN COALESCE(launched_at, now()) ELSE launched_at END,
+				deleted_at    = CASE WHEN $6 THEN now() END,
+				terminated_at = CASE WHEN $6 THEN now() ELSE terminated_at END,
+				updated_at    = now()
+			WHERE id = $1 AND deleted_at IS NULL
+			RETURNING id, project_id, vcpus, memory_mb
+		), fault AS (
+			INSERT INTO compute.server_faults (server_id, created_at, code, message)
+			SELECT id, clock_timestamp(), $7, $8 FROM published WHERE $7 IS NOT NULL
+		)
+		UPDATE compute.quota_usages u SET instances = GREATEST(u.instances - 1, 0), cores = GREATEST(u.cores - p.vcpus, 0),
+			ram_mb = GREATEST(u.ram_mb - p.memory_mb, 0), updated_at = now()
+		FROM published p WHERE $6 AND u.project_id = p.project_id`,
+		id, vm, o.PowerState, o.Host, o.Launched, o.Deleted, code, message)
+	return store.Translate(err)
+}

@@ -1,0 +1,278 @@
+package compute
+
+// Lists of servers: one query a page, however much each server shows.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/store"
+)
+
+// ListFilter narrows and orders a list of servers. Zero fields don't.
+type ListFilter struct {
+	// ProjectID "" lists all projects.
+	ProjectID string
+	UserID    string
+	// Name matches anywhere in the name, as a regular expression.
+	Name       string
+	IDs        []string
+	VMStates   []servers.VMState
+	TaskStates []servers.TaskState
+	PowerState *servers.PowerState
+	// Host is a host's name.
+	Host             string
+	ImageID          string
+	FlavorID         string
+	KeyName          string
+	AvailabilityZone string
+	ReservationID    string
+	Hostname         string
+	Locked           *bool
+	// ChangesSince and ChangesBefore bound updated_at, inclusive; with the
+	// former, deleted servers are listed too.
+	ChangesSince, ChangesBefore *time.Time
+	// Deleted lists deleted servers only.
+	Deleted bool
+
+	// Sort is by created_at, newest first, if empty; the id breaks every tie.
+	Sort []SortKey
+	// Marker is the id of the last server of the page before.
+	Marker string
+	// Limit 0 is no limit.
+	Limit int
+}
+
+// SortKey orders by one column of SortKeys.
+type SortKey struct {
+	Key       string
+	Ascending bool
+}
+
+// SortKeys are the names that lists of servers can be ordered by, each with an
+// expression that is never null.
+var SortKeys = map[string]string{
+	"created_at":          "s.created_at",
+	"updated_at":          "s.updated_at",
+	"launched_at":         "COALESCE(s.launched_at, '-infinity')",
+	"display_name":        "s.name",
+	"display_description": "COALESCE(s.description, '')",
+	"uuid":                "s.id",
+	"project_id":          "s.project_id",
+	"user_id":             "s.user_id",
+	"host":                "COALESCE(h.name, '')",
+	"image_ref":           "s.image_id",
+	"instance_type_id":    "s.flavor->>'id'",
+	"key_name":            "COALESCE(s.key_name, '')",
+	"availability_zone":   "s.availability_zone",
+	"vm_state":            "s.vm_state",
+	"task_state":          "COALESCE(s.task_state, '')",
+	"power_state":         "s.power_state",
+	"progress":            "s.progress",
+	"locked_by":           "COALESCE(s.locked_by, '')",
+	"root_device_name":    "''",
+}
+
+// ListServers gives a page of servers. A marker that is no server of the
+// filter's project, and a sort key that isn't one, are faults.Invalid.
+func ListServers(ctx context.Context, q store.Queryer, f ListFilter) ([]*Server, error) {
+	keys, err := f.keys()
+	if err != nil {
+		return nil, err
+	}
+	if f.Marker != "" && !isUUID(f.Marker) {
+		return nil, markerNotFound(f.Marker)
+	}
+	var c conditions
+	f.narrow(&c)
+	with := ""
+	if f.Marker != "" {
+		with = f.after(&c, keys)
+	}
+	sql := with + `SELECT ` + serverColumns + serverFrom + c.where() + ` ORDER BY ` + orderBy(keys) + ` LIMIT ` + c.arg(limit(f.Limit))
+	rows, err := q.Query(ctx, sql, c.args...)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	scanned, err := collect(rows, (*scannedServer).fields)
+	if isInvalidRegexp(err) {
+		return nil, faults.Wrap(err, faults.Invalid, "InvalidFilter", "the name %q is not a regular expression", f.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(scanned) == 0 && f.Marker != "" {
+		return nil, f.checkMarker(ctx, q)
+	}
+	page := make([]*Server, len(scanned))
+	for i, s := range scanned {
+		page[i] = s.server()
+	}
+	return page, nil
+}
+
+// checkMarker tells an end of the list from a marker that isn't there; deleted
+// servers are markers too, since one may go while a client turns the page.
+func (f ListFilter) checkMarker(ctx context.Context, q store.Queryer) error {
+	var there bool
+	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM compute.servers WHERE id = $1 AND ($2 = '' OR project_id = $2))`,
+		f.Marker, f.ProjectID).Scan(&there)
+	if err == nil && !there {
+		return markerNotFound(f.Marker)
+	}
+	return store.Translate(err)
+}
+
+// narrow adds the filter's conditions.
+func (f ListFilter) narrow(c *conditions) {
+	equal := func(column, value string) {
+		if value != "" {
+			c.add(column + " = " + c.arg(value))
+		}
+	}
+	switch {
+	case f.Deleted:
+		c.add("s.deleted_at IS NOT NULL")
+	case f.ChangesSince == nil:
+		c.add("s.deleted_at IS NULL")
+	}
+	equal("s.project_id", f.ProjectID)
+	equal("s.user_id", f.UserID)
+	equal("h.name", f.Host)
+	equal("s.image_id", f.ImageID)
+	equal("s.flavor->>'id'", f.FlavorID)
+	equal("s.key_name", f.KeyName)
+	equal("s.availability_zone", f.AvailabilityZone)
+	equal("s.reservation_id", f.ReservationID)
+	equal("s.hostname", f.Hostname)
+	if f.Name != "" {
+		c.add("s.name ~ " + c.arg(f.Name))
+	}
+	if f.IDs != nil {
+		c.add("s.id::text = ANY(" + c.arg(f.IDs) + ")")
+	}
+	if f.VMStates != nil {
+		c.add("s.vm_state = ANY(" + c.arg(f.VMStates) + ")")
+	}
+	if f.TaskStates != nil {
+		c.add("COALESCE(s.task_state, '') = ANY(" + c.arg(f.TaskStates) + ")")
+	}
+	if f.PowerState != nil {
+		c.add("s.power_state = " + c.arg(*f.PowerState))
+	}
+	if f.Locked != nil {
+		c.add("s.locked = " + c.arg(*f.Locked))
+	}
+	if f.ChangesSince != nil {
+		c.add("s.updated_at >= " + c.arg(*f.ChangesSince))
+	}
+	if f.ChangesBefore != nil {
+		c.add("s.updated_at <= " + c.arg(*f.ChangesBefore))
+	}
+}
+
+// keys are the expressions to order by, made unique by created_at and id in
+// the direction of the first.
+func (f ListFilter) keys() ([]key, error) {
+	sort := f.Sort
+	tie := len(sort) > 0 && sort[0].Ascending
+	sort = append(sort[:len(sort):len(sort)], SortKey{"created_at", tie}, SortKey{"uuid", tie})
+	var keys []key
+	seen := map[string]bool{}
+	for _, k := range sort {
+		expression, ok := SortKeys[k.Key]
+		if !ok {
+			return nil, faults.New(faults.Invalid, "InvalidSortKey", "Invalid sort key %s", k.Key)
+		}
+		if !seen[k.Key] {
+			seen[k.Key] = true
+			keys = append(keys, key{expression, k.Ascending})
+		}
+	}
+	return keys, nil
+}
+
+// key is one expression of an order.
+type key struct {
+	expression string
+	ascending  bool
+}
+
+func orderBy(keys []key) string {
+	words := make([]string, len(keys))
+	for i, k := range keys {
+		words[i] = k.expression + " DESC"
+		if k.ascending {
+			words[i] = k.expression
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// after adds the condition that a row comes after the marker, and gives the
+// WITH clause that holds the marker's values. Keys of one direction are one row
+// comparison, which an index can serve; mixed ones are spelled out.
+func (f ListFilter) after(c *conditions, keys []key) string {
+	values, columns, expressions := make([]string, len(keys)), make([]string, len(keys)), make([]string, len(keys))
+	mixed := false
+	for i, k := range keys {
+		columns[i] = fmt.Sprintf("%s AS k%d", k.expression, i)
+		values[i] = fmt.Sprintf("(SELECT k%d FROM marker)", i)
+		expressions[i] = k.expression
+		mixed = mixed || k.ascending != keys[0].ascending
+	}
+	if !mixed {
+		c.add("(" + strings.Join(expressions, ", ") + ")" + beyond(keys[0]) + "(" + strings.Join(values, ", ") + ")")
+	} else {
+		var either []string
+		same := ""
+		for i, k := range keys {
+			either = append(either, same+k.expression+beyond(k)+values[i])
+			same += k.expression + " = " + values[i] + " AND "
+		}
+		c.add("(" + strings.Join(either, " OR ") + ")")
+	}
+	return `WITH marker AS MATERIALIZED (SELECT ` + strings.Join(columns, ", ") + `
+		FROM compute.servers s LEFT JOIN compute.hosts h ON h.id = s.host_id WHERE s.id = ` + c.arg(f.Marker) +
+		f.inProject(c) + `) `
+}
+
+// inProject keeps another project's server from being a marker.
+func (f ListFilter) inProject(c *conditions) string {
+	if f.ProjectID == "" {
+		return ""
+	}
+	return " AND s.project_id = " + c.arg(f.ProjectID)
+}
+
+func beyond(k key) string {
+	if k.ascending {
+		return " > "
+	}
+	return " < "
+}
+
+// conditions collects a WHERE clause and its arguments.
+type conditions struct {
+	all  []string
+	args []any
+}
+
+func (c *conditions) add(condition string) { c.all = append(c.all, condition) }
+
+// arg adds an argument and gives its place in the statement.
+func (c *conditions) arg(value any) string {
+	c.args = append(c.args, value)
+	return fmt.Sprintf("$%d", len(c.args))
+}
+
+func (c *conditions) where() string {
+	if len(c.all) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.all, " AND ")
+}
