@@ -60,6 +60,22 @@ type Spec struct {
 // Forward says whether the kind is finished forward from its first step.
 func (s Spec) Forward() bool { return s.PointOfNoReturn == FromStart }
 
+// Recovers says whether the kind ends operations whose workflow was lost.
+func (s Spec) Recovers() bool { return s.Verb == recoverVerb }
+
+// RecoverKind is the kind that recovers operations on a type of resource;
+// false if there is none.
+func RecoverKind(r ResourceType) (Kind, bool) {
+	for _, s := range specs {
+		if s.Resource == r && s.Recovers() {
+			return s.Kind, true
+		}
+	}
+	return "", false
+}
+
+const recoverVerb = "recover"
+
 // Steps that more than one package names. A workflow writes the step it is in
 // to the operation's row; clients see it in events and operators in the UI.
 const (
@@ -83,7 +99,7 @@ var specs = []Spec{
 	{Kind: ServerUnpause, Resource: Server, Verb: "unpause", Action: "unpause", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
 	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
 	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerRecover, Resource: Server, Verb: "recover", Exclusive: true, PointOfNoReturn: FromStart, Deadline: 24 * time.Hour},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Deadline: 24 * time.Hour},
 }
 
 var byKind = func() map[Kind]Spec {

@@ -23,6 +23,9 @@ CREATE TABLE engine.operations (
     run_id              text NOT NULL DEFAULT '',
     created_at          timestamptz NOT NULL DEFAULT now(),
     deadline            timestamptz NOT NULL,
+    -- From when on the dispatcher may start it; null while it waits for another
+    -- operation to let go of the resource.
+    start_after         timestamptz,
     dispatched_at       timestamptz,
     finished_at         timestamptz,
     result              text CHECK (result IN ('done', 'failed', 'cancelled', 'superseded')),
@@ -31,14 +34,22 @@ CREATE TABLE engine.operations (
     parent_operation_id text REFERENCES engine.operations (id),
     retry_of            text REFERENCES engine.operations (id),
     cancel_requested_at timestamptz,
+    cancel_requested_by text NOT NULL DEFAULT '',
+    -- When the cancel was last delivered to the workflow.
+    cancel_sent_at      timestamptz,
+    -- What an operator has put in its way: "paused" for a workflow paused by hand.
+    hold                text NOT NULL DEFAULT '',
     -- When the sweeper last saw its workflow.
     checked_at          timestamptz NOT NULL DEFAULT now(),
     CHECK ((finished_at IS NULL) = (result IS NULL))
 );
 CREATE INDEX operations_open ON engine.operations (created_at) WHERE finished_at IS NULL;
+CREATE INDEX operations_startable ON engine.operations (start_after) WHERE finished_at IS NULL AND dispatched_at IS NULL;
+CREATE INDEX operations_cancelled ON engine.operations (cancel_sent_at NULLS FIRST) WHERE finished_at IS NULL AND cancel_requested_at IS NOT NULL;
 CREATE INDEX operations_open_checked ON engine.operations (checked_at) WHERE finished_at IS NULL;
 CREATE INDEX operations_resource ON engine.operations (resource_type, resource_id, created_at DESC, id);
-CREATE INDEX operations_created ON engine.operations (created_at DESC, id);
+CREATE INDEX operations_created ON engine.operations (created_at DESC, id DESC);
+CREATE INDEX operations_retry_of ON engine.operations (retry_of) WHERE retry_of IS NOT NULL;
 CREATE INDEX operations_parent ON engine.operations (parent_operation_id) WHERE parent_operation_id IS NOT NULL;
 
 -- The steps of an operation, as the instance actions' events show them.

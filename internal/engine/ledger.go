@@ -1,0 +1,92 @@
+package engine
+
+// The ledger: what an operation may have done outside, written before it does.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+)
+
+// Intend writes ledger lines for effects that the caller is about to have, or
+// finds (State Done) and is about to take away, and gives the whole ledger. An
+// effect is one line however often it is intended: kind, ref, host and attempt
+// name it. A line that was undone or is owed is opened again, since the steps
+// of a workflow task whose worker died run again, and the ledger must never
+// know of less than may exist. Errors: Superseded, Invalid.
+func (e *Engine) Intend(ctx context.Context, tx store.Tx, f steps.Fence, effects ...operations.Effect) ([]operations.Effect, error) {
+	op, err := e.CheckFence(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := intend(ctx, tx, op, f.Generation, effects); err != nil {
+		return nil, err
+	}
+	return e.ledger(ctx, tx, op.ID)
+}
+
+func intend(ctx context.Context, tx store.Tx, op Operation, generation int64, effects []operations.Effect) error {
+	for _, effect := range effects {
+		if effect.State == "" {
+			effect.State = operations.Intended
+		}
+		if !effect.Open() {
+			return faults.New(faults.Invalid, "InvalidEffect", "an effect can't be intended as %q", effect.State)
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO engine.operation_effects AS line (operation_id, seq, kind, ref, host, attempt, generation, state)
+			SELECT $1, COALESCE(max(seq), 0) + 1, $2, $3, $4, $5, $6, $7 FROM engine.operation_effects WHERE operation_id = $1
+			ON CONFLICT (operation_id, kind, ref, host, attempt) DO UPDATE
+			SET state = EXCLUDED.state, generation = EXCLUDED.generation, updated_at = now()
+			WHERE line.state IN ('undone', 'owed')`,
+			op.ID, effect.Kind, effect.Ref, effect.Host, max(effect.Attempt, 1), generation, effect.State)
+		if err != nil {
+			return fmt.Errorf("intend %s of %s: %w", effect.Kind, op.ID, store.Translate(err))
+		}
+	}
+	return nil
+}
+
+// settle writes what became of effects. Twice is as good as once, and what is
+// undone or passed on stays so; what is owed can only be undone.
+// Errors: Invalid for a line that isn't there, or a state that settles nothing.
+func settle(ctx context.Context, tx store.Tx, op Operation, settlements []steps.Settlement) error {
+	for _, s := range settlements {
+		switch s.State {
+		case operations.Done, operations.Undone, operations.Owed, operations.Passed:
+		default:
+			return faults.New(faults.Invalid, "InvalidEffect", "an effect can't be settled as %q", s.State)
+		}
+		tag, err := tx.Exec(ctx, `UPDATE engine.operation_effects SET
+				state = CASE WHEN state IN ('intended', 'done') OR (state = 'owed' AND $3 = 'undone') THEN $3 ELSE state END,
+				ref = COALESCE(NULLIF($4, ''), ref), updated_at = now()
+			WHERE operation_id = $1 AND seq = $2`, op.ID, s.Seq, s.State, s.Ref)
+		if err != nil {
+			return fmt.Errorf("settle line %d of %s: %w", s.Seq, op.ID, store.Translate(err))
+		}
+		if tag.RowsAffected() == 0 {
+			return faults.New(faults.Invalid, "InvalidEffect", "operation %s has no ledger line %d", op.ID, s.Seq)
+		}
+	}
+	return nil
+}
+
+// ledger reads an operation's lines, by Seq.
+func (e *Engine) ledger(ctx context.Context, q store.Queryer, id string) ([]operations.Effect, error) {
+	rows, err := q.Query(ctx, `SELECT seq, kind, ref, host, attempt, state
+		FROM engine.operation_effects WHERE operation_id = $1 ORDER BY seq`, id)
+	if err != nil {
+		return nil, fmt.Errorf("ledger of %s: %w", id, store.Translate(err))
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowToStructByPos[operations.Effect])
+	if err != nil {
+		return nil, fmt.Errorf("ledger of %s: %w", id, store.Translate(err))
+	}
+	return lines, nil
+}

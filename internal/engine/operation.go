@@ -1,0 +1,187 @@
+package engine
+
+// The operation's row: read, written anew, ended.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/store"
+)
+
+// Operation is a row of engine.operations.
+type Operation struct {
+	ID           string                  `db:"id"`
+	Kind         operations.Kind         `db:"kind"`
+	ResourceType operations.ResourceType `db:"resource_type"`
+	ResourceID   string                  `db:"resource_id"`
+	ProjectID    string                  `db:"project_id"`
+	UserID       string                  `db:"user_id"`
+	RequestID    string                  `db:"request_id"`
+	// Input is what the request asked for; it holds no secret.
+	Input json.RawMessage `db:"input"`
+	// Step is the one it has come to, Attempt the try it is in, Host the id of
+	// the host it last worked on.
+	Step    string `db:"step"`
+	Attempt int    `db:"attempt"`
+	Host    string `db:"host"`
+	// RunID is the workflow run that carries it out; empty until it has begun.
+	RunID     string    `db:"run_id"`
+	CreatedAt time.Time `db:"created_at"`
+	Deadline  time.Time `db:"deadline"`
+	// StartAfter is when the dispatcher may start it; nil while it waits for
+	// another operation to let go of the resource.
+	StartAfter   *time.Time `db:"start_after"`
+	DispatchedAt *time.Time `db:"dispatched_at"`
+	FinishedAt   *time.Time `db:"finished_at"`
+	// Result, ErrorCode and Message are set when it has finished.
+	Result            operations.Result `db:"result"`
+	ErrorCode         string            `db:"error_code"`
+	Message           string            `db:"message"`
+	ParentID          string            `db:"parent_operation_id"`
+	RetryOf           string            `db:"retry_of"`
+	CancelRequestedAt *time.Time        `db:"cancel_requested_at"`
+	CancelRequestedBy string            `db:"cancel_requested_by"`
+	// Hold says what an operator has put in its way: "paused" for a workflow
+	// that was paused by hand.
+	Hold      string    `db:"hold"`
+	CheckedAt time.Time `db:"checked_at"`
+}
+
+// Finished says whether the operation has ended.
+func (o Operation) Finished() bool { return o.FinishedAt != nil }
+
+// Begun says whether a workflow has begun to carry it out.
+func (o Operation) Begun() bool { return o.DispatchedAt != nil }
+
+// columns are the fields of Operation, in a SELECT list.
+const columns = `id, kind, resource_type, resource_id::text AS resource_id, project_id, user_id, request_id, input,
+	step, attempt, host, run_id, created_at, deadline, start_after, dispatched_at, finished_at,
+	COALESCE(result, '') AS result, error_code, message, COALESCE(parent_operation_id, '') AS parent_operation_id,
+	COALESCE(retry_of, '') AS retry_of, cancel_requested_at, cancel_requested_by, hold, checked_at`
+
+// Get reads one operation. Errors: NotFound.
+func (e *Engine) Get(ctx context.Context, q store.Queryer, id string) (Operation, error) {
+	return one(ctx, q, id, "")
+}
+
+// lockOperation reads an operation's row and locks it until the transaction
+// ends; the resource's row is locked already.
+func lockOperation(ctx context.Context, tx store.Tx, id string) (Operation, error) {
+	return one(ctx, tx, id, " FOR NO KEY UPDATE")
+}
+
+func one(ctx context.Context, q store.Queryer, id, locking string) (Operation, error) {
+	ops, err := collect(ctx, q, `SELECT `+columns+` FROM engine.operations WHERE id = $1`+locking, id)
+	if err != nil {
+		return Operation{}, err
+	}
+	if len(ops) == 0 {
+		return Operation{}, faults.New(faults.NotFound, "NotFound", "operation %s could not be found", id)
+	}
+	return ops[0], nil
+}
+
+// collect runs a query for whole rows.
+func collect(ctx context.Context, q store.Queryer, sql string, args ...any) ([]Operation, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("operations: %w", store.Translate(err))
+	}
+	ops, err := pgx.CollectRows(rows, pgx.RowToStructByName[Operation])
+	if err != nil {
+		return nil, fmt.Errorf("operations: %w", store.Translate(err))
+	}
+	return ops, nil
+}
+
+// unfinished locks an operation's row and gives it if it has not ended; nil if
+// it has, or if id is empty.
+func unfinished(ctx context.Context, tx store.Tx, id string) (*Operation, error) {
+	if id == "" {
+		return nil, nil
+	}
+	op, err := lockOperation(ctx, tx, id)
+	if err != nil || op.Finished() {
+		return nil, err
+	}
+	return &op, nil
+}
+
+// held locks an operation's resource and then its row. The operation says
+// which resource that is, and never says another.
+func (e *Engine) held(ctx context.Context, tx store.Tx, id string) (Operation, Resource, lock, error) {
+	op, err := e.Get(ctx, tx, id)
+	if err != nil {
+		return op, Resource{}, lock{}, err
+	}
+	_, r, err := e.kind(op.Kind)
+	if err != nil {
+		return op, r, lock{}, err
+	}
+	l, err := r.lock(ctx, tx, op.ResourceID)
+	if err != nil {
+		return op, r, l, err
+	}
+	op, err = lockOperation(ctx, tx, id)
+	return op, r, l, err
+}
+
+// starterGrace is how long an operation is left to the starter of the process
+// that accepted it before the dispatcher takes it.
+const starterGrace = 2 * time.Second
+
+// insert writes a new operation. One that owns its resource may be started
+// after grace; one that waits may not be started.
+func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operation, owner bool, grace time.Duration) error {
+	op.ID = operations.NewID(spec.Kind, op.ResourceID, time.Now())
+	op.Kind, op.ResourceType = spec.Kind, spec.Resource
+	_, err := tx.Exec(ctx, `
+		INSERT INTO engine.operations (id, kind, resource_type, resource_id, project_id, user_id, request_id, input,
+			attempt, host, deadline, start_after, parent_operation_id, retry_of)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + $11::interval, CASE WHEN $12 THEN now() + $13::interval END, NULLIF($14, ''), NULLIF($15, ''))`,
+		op.ID, op.Kind, op.ResourceType, op.ResourceID, op.ProjectID, op.UserID, op.RequestID, op.Input,
+		max(op.Attempt, 1), op.Host, spec.Deadline, owner, grace, op.ParentID, op.RetryOf)
+	if err != nil {
+		return fmt.Errorf("accept %s: %w", op.ID, store.Translate(err))
+	}
+	return nil
+}
+
+// ending is how an operation ends.
+type ending struct {
+	result  operations.Result
+	code    string
+	message string
+}
+
+// end finishes an operation's row and closes the event it was in.
+func end(ctx context.Context, tx store.Tx, op Operation, how ending) error {
+	tag, err := tx.Exec(ctx, `UPDATE engine.operations
+		SET finished_at = now(), result = $2, error_code = $3, message = $4, hold = ''
+		WHERE id = $1 AND finished_at IS NULL`, op.ID, how.result, how.code, how.message)
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", op.ID, store.Translate(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return supersededFault(op.ID, "it has finished")
+	}
+	return closeEvent(ctx, tx, op, how)
+}
+
+// supersededFault tells a workflow that its operation is no longer its own.
+func supersededFault(id, why string) error {
+	return faults.New(faults.Superseded, "Superseded", "operation %s may not go on: %s", id, why)
+}
+
+func isNotFound(err error) bool {
+	var f *faults.Error
+	return errors.As(err, &f) && f.Kind == faults.NotFound
+}
