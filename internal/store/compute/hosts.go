@@ -114,7 +114,8 @@ type Registration struct {
 type Report struct {
 	VCPUs            int
 	MemoryMB, DiskGB int64
-	Inventory        json.RawMessage
+	// Inventory is a JSON object; empty leaves the one known.
+	Inventory json.RawMessage
 }
 
 // RegisterHost adds the host or takes note of its new incarnation; used sums,
@@ -146,10 +147,11 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 	_, err = tx.Exec(ctx, `
 		INSERT INTO compute.hosts (id, name, incarnation, driver, availability_zone, link_address,
 			vcpus, memory_mb, disk_gb, inventory, last_seen)
-		VALUES ($1, $2, $3, $4, COALESCE(NULLIF($5, ''), 'nova'), $6, $7, $8, $9, $10, now())
+		VALUES ($1, $2, $3, $4, COALESCE(NULLIF($5, ''), 'nova'), $6, $7, $8, $9, COALESCE($10::jsonb, '{}'), now())
 		ON CONFLICT (id) DO UPDATE SET name = $2, incarnation = $3, driver = $4,
 			availability_zone = COALESCE(NULLIF($5, ''), compute.hosts.availability_zone), link_address = $6,
-			vcpus = $7, memory_mb = $8, disk_gb = $9, inventory = $10, last_seen = now(), updated_at = now()`,
+			vcpus = $7, memory_mb = $8, disk_gb = $9,
+			inventory = COALESCE($10::jsonb, compute.hosts.inventory), last_seen = now(), updated_at = now()`,
 		r.ID, r.Name, r.Incarnation, r.Driver, r.AvailabilityZone, r.LinkAddress,
 		r.Report.VCPUs, r.Report.MemoryMB, r.Report.DiskGB, inventory(r.Report))
 	if isUnique(err, "hosts_name_key") {
@@ -165,30 +167,30 @@ func Heartbeat(ctx context.Context, q store.Queryer, id string, incarnation int6
 	if !isUUID(id) {
 		return hostNotFound(id)
 	}
-	var current bool
+	var known, current bool
 	err := q.QueryRow(ctx, `
-		UPDATE compute.hosts SET
-			last_seen = CASE WHEN incarnation = $2 THEN now() ELSE last_seen END,
-			vcpus     = CASE WHEN incarnation = $2 THEN $3 ELSE vcpus END,
-			memory_mb = CASE WHEN incarnation = $2 THEN $4 ELSE memory_mb END,
-			disk_gb   = CASE WHEN incarnation = $2 THEN $5 ELSE disk_gb END,
-			inventory = CASE WHEN incarnation = $2 THEN $6 ELSE inventory END
-		WHERE id = $1 RETURNING incarnation = $2`,
-		id, incarnation, r.VCPUs, r.MemoryMB, r.DiskGB, inventory(r)).Scan(&current)
+		WITH alive AS (
+			UPDATE compute.hosts SET last_seen = now(), vcpus = $3, memory_mb = $4, disk_gb = $5,
+				inventory = COALESCE($6::jsonb, inventory)
+			WHERE id = $1 AND incarnation = $2 RETURNING id
+		)
+		SELECT EXISTS (SELECT FROM compute.hosts WHERE id = $1), EXISTS (SELECT FROM alive)`,
+		id, incarnation, r.VCPUs, r.MemoryMB, r.DiskGB, inventory(r)).Scan(&known, &current)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return hostNotFound(id)
 	case err != nil:
 		return store.Translate(err)
+	case !known:
+		return hostNotFound(id)
 	case !current:
-		return faults.New(faults.Superseded, "StaleIncarnation", "another incarnation of the host is registered")
+		return faults.New(faults.Superseded, "StaleIncarnation", "another incarnation of host %s is registered", id)
 	}
 	return nil
 }
 
-func inventory(r Report) json.RawMessage {
+// inventory is null for a report without one.
+func inventory(r Report) any {
 	if len(r.Inventory) == 0 {
-		return json.RawMessage("{}")
+		return nil
 	}
 	return r.Inventory
 }

@@ -11,9 +11,10 @@ import (
 )
 
 // PublishServer makes o true of the row in one statement: fields that o leaves
-// nil stay, the task state is cleared, f becomes the newest fault. Deleted also
-// gives back what the server counted for in its project's quota. A deleted row
-// is changed no more. The caller has checked the fence.
+// nil stay, the task state is cleared unless an operation that waits for the row
+// has set it, and f becomes the newest fault. Deleted also gives back what the
+// server counted for in its project's quota. A deleted row is changed no more.
+// The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -29,7 +30,7 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 		WITH published AS (
 			UPDATE compute.servers SET
 				vm_state      = COALESCE($2, vm_state),
-				task_state    = NULL,
+				task_state    = CASE WHEN next_operation_id IS NOT NULL THEN task_state END,
 				power_state   = COALESCE($3, power_state),
 				host_id       = CASE WHEN $4::text IS NULL THEN host_id ELSE NULLIF($4, '')::uuid END,
 				progress      = 0,
@@ -41,7 +42,7 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 			RETURNING id, project_id, vcpus, memory_mb
 		), fault AS (
 			INSERT INTO compute.server_faults (server_id, created_at, code, message)
-			SELECT id, clock_timestamp(), $7, $8 FROM published WHERE $7 IS NOT NULL
+			SELECT id, clock_timestamp(), $7::integer, $8::text FROM published WHERE $7 IS NOT NULL
 		)
 		UPDATE compute.quota_usages u SET instances = GREATEST(u.instances - 1, 0), cores = GREATEST(u.cores - p.vcpus, 0),
 			ram_mb = GREATEST(u.ram_mb - p.memory_mb, 0), updated_at = now()

@@ -4,10 +4,13 @@ package compute
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/servers"
@@ -111,9 +114,12 @@ const serverFrom = ` FROM compute.servers s
 		FROM compute.server_faults f WHERE f.server_id = s.id AND s.vm_state IN ('error', 'deleted')
 		ORDER BY f.created_at DESC LIMIT 1) f ON true `
 
-// scannedServer is a server with the nullable columns of its joins.
-type scannedServer struct {
+// serverRow is where the columns of a row are scanned to, used again for every
+// row of a page.
+type serverRow struct {
 	Server
+	flavor, imageProperties, metadata, systemMetadata, placement pgtype.DriverBytes
+
 	host struct {
 		name, zone           *string
 		disabled, forcedDown *bool
@@ -124,30 +130,91 @@ type scannedServer struct {
 		message, details *string
 		createdAt        *time.Time
 	}
+	// flavors are the ones decoded so far, by their text: a page shows few.
+	flavors map[string]Flavor
 }
 
-func (s *scannedServer) fields() []any {
+func (r *serverRow) fields() []any {
+	s := &r.Server
 	return []any{&s.ID, &s.ProjectID, &s.UserID, &s.Name, &s.Hostname, &s.Description,
-		&s.Flavor, &s.VCPUs, &s.MemoryMB, &s.DiskGB, &s.ImageID, &s.ImageProperties, &s.Metadata, &s.SystemMetadata,
-		&s.KeyName, &s.ConfigDrive, &s.AvailabilityZone, &s.Placement, &s.ReservationID, &s.LaunchIndex,
+		&r.flavor, &s.VCPUs, &s.MemoryMB, &s.DiskGB, &s.ImageID, &r.imageProperties, &r.metadata, &r.systemMetadata,
+		&s.KeyName, &s.ConfigDrive, &s.AvailabilityZone, &r.placement, &s.ReservationID, &s.LaunchIndex,
 		&s.VMState, &s.TaskState, &s.PowerState, &s.Progress, &s.Locked, &s.LockedBy, &s.LockedReason,
 		&s.HostID, &s.AccessIPv4, &s.AccessIPv6,
 		&s.LaunchedAt, &s.TerminatedAt, &s.CreatedAt, &s.UpdatedAt, &s.DeletedAt,
 		&s.OperationID, &s.NextOperationID, &s.Generation,
-		&s.host.name, &s.host.zone, &s.host.disabled, &s.host.forcedDown, &s.host.seenAgo,
-		&s.fault.code, &s.fault.message, &s.fault.details, &s.fault.createdAt}
+		&r.host.name, &r.host.zone, &r.host.disabled, &r.host.forcedDown, &r.host.seenAgo,
+		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt}
 }
 
-// server completes the scan.
-func (s *scannedServer) server() *Server {
-	if s.host.name != nil {
-		s.Host = &Host{ID: s.HostID, Name: *s.host.name, AvailabilityZone: *s.host.zone,
-			Disabled: *s.host.disabled, ForcedDown: *s.host.forcedDown, SeenAgo: seconds(s.host.seenAgo)}
+// server makes the server of the row that was just scanned.
+func (r *serverRow) server() (*Server, error) {
+	s := r.Server
+	err := errors.Join(
+		r.decodeFlavor(&s.Flavor),
+		decode(r.imageProperties, &s.ImageProperties),
+		decode(r.metadata, &s.Metadata),
+		decode(r.systemMetadata, &s.SystemMetadata),
+	)
+	if string(r.placement) != "{}" {
+		err = errors.Join(err, json.Unmarshal(r.placement, &s.Placement))
 	}
-	if s.fault.code != nil {
-		s.Fault = &Fault{Code: *s.fault.code, Message: *s.fault.message, Details: *s.fault.details, CreatedAt: *s.fault.createdAt}
+	if err != nil {
+		return nil, fmt.Errorf("the row of server %s: %w", s.ID, err)
 	}
-	return &s.Server
+	if r.host.name != nil {
+		s.Host = &Host{ID: s.HostID, Name: *r.host.name, AvailabilityZone: *r.host.zone,
+			Disabled: *r.host.disabled, ForcedDown: *r.host.forcedDown, SeenAgo: seconds(r.host.seenAgo)}
+	}
+	if r.fault.code != nil {
+		s.Fault = &Fault{Code: *r.fault.code, Message: *r.fault.message, Details: *r.fault.details, CreatedAt: *r.fault.createdAt}
+	}
+	return &s, nil
+}
+
+// decodeFlavor decodes each flavor of a page once; its servers share the extra
+// specs, which nobody changes.
+func (r *serverRow) decodeFlavor(f *Flavor) error {
+	known, ok := r.flavors[string(r.flavor)]
+	if !ok {
+		if err := json.Unmarshal(r.flavor, &known); err != nil {
+			return err
+		}
+		if r.flavors == nil {
+			r.flavors = map[string]Flavor{}
+		}
+		r.flavors[string(r.flavor)] = known
+	}
+	*f = known
+	return nil
+}
+
+// decode reads an object of strings; most are empty.
+func decode(text []byte, m *map[string]string) error {
+	*m = map[string]string{}
+	if string(text) == "{}" {
+		return nil
+	}
+	return json.Unmarshal(text, m)
+}
+
+// scanServers reads all rows of a query for serverColumns.
+func scanServers(rows pgx.Rows) ([]*Server, error) {
+	defer rows.Close()
+	var r serverRow
+	var all []*Server
+	fields := r.fields()
+	for rows.Next() {
+		if err := rows.Scan(fields...); err != nil {
+			return nil, store.Translate(err)
+		}
+		s, err := r.server()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, store.Translate(rows.Err())
 }
 
 // InsertServer adds a row and fills in CreatedAt and UpdatedAt. The lock
@@ -191,16 +258,19 @@ func oneServer(ctx context.Context, q store.Queryer, projectID, id, lock string)
 	if !isUUID(id) {
 		return nil, serverNotFound(id)
 	}
-	var s scannedServer
-	err := q.QueryRow(ctx, `SELECT `+serverColumns+serverFrom+`
-		WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2) AND s.deleted_at IS NULL `+lock, id, projectID).Scan(s.fields()...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, serverNotFound(id)
-	}
+	rows, err := q.Query(ctx, `SELECT `+serverColumns+serverFrom+`
+		WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2) AND s.deleted_at IS NULL `+lock, id, projectID)
 	if err != nil {
 		return nil, store.Translate(err)
 	}
-	return s.server(), nil
+	found, err := scanServers(rows)
+	if err == nil && len(found) == 0 {
+		err = serverNotFound(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
 }
 
 func serverNotFound(id string) error {
@@ -210,6 +280,12 @@ func serverNotFound(id string) error {
 // SetTask says what is being done to the server from now on; TaskNone clears it.
 func SetTask(ctx context.Context, tx store.Tx, id string, task servers.TaskState) error {
 	return changeServer(ctx, tx, id, `task_state = NULLIF($2, '')`, task)
+}
+
+// AdvanceTask is SetTask for the operation that holds the row: what an operation
+// that waits for the row has said of it stays.
+func AdvanceTask(ctx context.Context, tx store.Tx, id string, task servers.TaskState) error {
+	return changeServer(ctx, tx, id, `task_state = CASE WHEN next_operation_id IS NULL THEN NULLIF($2, '') ELSE task_state END`, task)
 }
 
 // ResetState sets the VM state by hand and clears the task.

@@ -74,7 +74,7 @@ var SortKeys = map[string]string{
 	"power_state":         "s.power_state",
 	"progress":            "s.progress",
 	"locked_by":           "COALESCE(s.locked_by, '')",
-	"root_device_name":    "''",
+	"root_device_name":    "''::text",
 }
 
 // ListServers gives a page of servers. A marker that is no server of the
@@ -98,19 +98,15 @@ func ListServers(ctx context.Context, q store.Queryer, f ListFilter) ([]*Server,
 	if err != nil {
 		return nil, store.Translate(err)
 	}
-	scanned, err := collect(rows, (*scannedServer).fields)
+	page, err := scanServers(rows)
 	if isInvalidRegexp(err) {
 		return nil, faults.Wrap(err, faults.Invalid, "InvalidFilter", "the name %q is not a regular expression", f.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(scanned) == 0 && f.Marker != "" {
+	if len(page) == 0 && f.Marker != "" {
 		return nil, f.checkMarker(ctx, q)
-	}
-	page := make([]*Server, len(scanned))
-	for i, s := range scanned {
-		page[i] = s.server()
 	}
 	return page, nil
 }

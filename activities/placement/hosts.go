@@ -1,0 +1,79 @@
+package placement
+
+// The hosts in memory: a snapshot that claims share and that is read again when
+// it is too old.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"holdfast.dev/internal/scheduler"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+// hosts is the snapshot. Claims made here are counted in it at once, those of
+// other processes when it is read again.
+type hosts struct {
+	mu     sync.Mutex
+	readAt time.Time
+	all    []scheduler.Host
+}
+
+// choose proposes a host from a snapshot that was read after since; nil if
+// none can take the request, and then rejected says by which filters. It reads
+// by the claim's own transaction: one more connection for each of many claims
+// could never be had once they hold them all.
+func (h *hosts) choose(ctx context.Context, tx store.Tx, since time.Time, s *scheduler.Scheduler, r scheduler.Request, seed uint64) (*scheduler.Host, map[string]int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.readAt.Before(since) {
+		if err := h.read(ctx, tx); err != nil {
+			return nil, nil, err
+		}
+	}
+	v := s.Choose(h.all, r, seed)
+	if len(v.Candidates) == 0 {
+		return nil, v.Rejected, nil
+	}
+	chosen := *v.Candidates[0]
+	return &chosen, v.Rejected, nil
+}
+
+// read replaces the snapshot; the caller holds the lock.
+func (h *hosts) read(ctx context.Context, tx store.Tx) error {
+	began := time.Now()
+	rows, err := compute.ListHosts(ctx, tx, compute.HostFilter{})
+	if err != nil {
+		return err
+	}
+	h.all = make([]scheduler.Host, len(rows))
+	for i, r := range rows {
+		h.all[i] = scheduler.Host{
+			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
+			Up: r.Up(compute.DownAfter), Disabled: r.Disabled,
+			VCPUs:   scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
+			Memory:  scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
+			Disk:    scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
+			Servers: r.Servers,
+		}
+	}
+	h.readAt = began
+	return nil
+}
+
+// took counts a claim that has just been committed.
+func (h *hosts) took(id string, r compute.Room) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.all {
+		if x := &h.all[i]; x.ID == id {
+			x.VCPUs.Used += int64(r.VCPUs)
+			x.Memory.Used += r.MemoryMB
+			x.Disk.Used += r.DiskGB
+			x.Servers++
+			return
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package placement
+
+// The two steps: Claim and Release.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/scheduler"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+const (
+	// snapshotAge is how old the hosts in memory may be when one is chosen.
+	snapshotAge = time.Second
+	// tries bounds how often a claim that others were faster than is made anew
+	// before the step is left to its retry.
+	tries = 8
+)
+
+// Activities implements steps.PlacementActivities.
+type Activities struct {
+	db        *store.DB
+	engine    *engine.Engine
+	scheduler *scheduler.Scheduler
+	hosts     hosts
+}
+
+var _ steps.PlacementActivities = (*Activities)(nil)
+
+// New gives the steps; s chooses among the hosts.
+func New(db *store.DB, e *engine.Engine, s *scheduler.Scheduler) *Activities {
+	return &Activities{db: db, engine: e, scheduler: s}
+}
+
+// Claim is idempotent by the ledger: an attempt that has its claim gets it
+// again. Claim and ledger line are one transaction. A host whose claim was given
+// up is not chosen a second time by the same operation.
+// Errors: NoCapacity (code NoValidHost), Superseded.
+func (a *Activities) Claim(ctx context.Context, in steps.ClaimIn) (steps.ClaimOut, error) {
+	since := time.Now().Add(-snapshotAge)
+	for range tries {
+		out, err := a.claim(ctx, in, since)
+		var full *hostFull
+		if !errors.As(err, &full) {
+			return out, err
+		}
+		in.Exclude = append(slices.Clone(in.Exclude), full.host)
+		since = time.Now()
+	}
+	return steps.ClaimOut{}, faults.New(faults.Unavailable, "HostsBusy", "other claims were faster on every host")
+}
+
+// hostFull ends a transaction whose snapshot promised room that isn't there.
+type hostFull struct{ host string }
+
+func (e *hostFull) Error() string { return "host " + e.host + " had no room after all" }
+
+// claim makes one try, with hosts as they were after since.
+func (a *Activities) claim(ctx context.Context, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, err error) {
+	var server *compute.Server
+	var claimed bool
+	err = a.db.InTx(ctx, func(tx store.Tx) error {
+		claimed = false
+		ledger, err := a.engine.Intend(ctx, tx, in.Fence)
+		if err != nil {
+			return err
+		}
+		if had := claimOf(ledger, in.Attempt); had != nil {
+			out, err = known(ctx, tx, *had, ledger)
+			return err
+		}
+		_, id, _, _ := operations.ParseID(in.Fence.OperationID)
+		if server, err = compute.GetServer(ctx, tx, "", id); err != nil {
+			return err
+		}
+		host, err := a.choose(ctx, tx, since, server, append(left(ledger), in.Exclude...), seed(in))
+		if err != nil {
+			return err
+		}
+		// The host's row is locked by the claim, so the claim comes last.
+		ledger, err = a.engine.Intend(ctx, tx, in.Fence, operations.Effect{
+			Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID, Attempt: in.Attempt, State: operations.Done})
+		if err != nil {
+			return err
+		}
+		claimed, err = compute.ClaimOnHost(ctx, tx, server.ID, host.ID, in.Fence.OperationID, server.Room())
+		if err == nil && !claimed {
+			err = &hostFull{host.ID}
+		}
+		out = steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}
+		return err
+	})
+	if err != nil {
+		return steps.ClaimOut{}, err
+	}
+	if claimed {
+		a.hosts.took(out.HostID, server.Room())
+	}
+	return out, nil
+}
+
+// choose gives the host to try. That there is none is said only of hosts as
+// they are now.
+func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s *compute.Server, exclude []string, seed uint64) (*scheduler.Host, error) {
+	r := scheduler.Request{
+		VCPUs: int64(s.VCPUs), MemoryMB: s.MemoryMB, DiskGB: s.DiskGB,
+		Host: s.Placement.Host, AvailabilityZone: s.AvailabilityZone, Exclude: exclude,
+	}
+	if r.Host == "" {
+		r.Host = s.Placement.Node
+	}
+	host, rejected, err := a.hosts.choose(ctx, tx, since, a.scheduler, r, seed)
+	if err == nil && host == nil {
+		host, rejected, err = a.hosts.choose(ctx, tx, time.Now(), a.scheduler, r, seed)
+	}
+	if err == nil && host == nil {
+		err = noValidHost(rejected)
+	}
+	return host, err
+}
+
+func noValidHost(rejected map[string]int) error {
+	return faults.Wrap(fmt.Errorf("hosts rejected by filter: %v", rejected), faults.NoCapacity, "NoValidHost",
+		"No valid host was found. There are not enough hosts available.")
+}
+
+// claimOf finds the claim that the attempt holds.
+func claimOf(ledger []operations.Effect, attempt int) *operations.Effect {
+	for i, e := range ledger {
+		if e.Kind == operations.EffectClaim && e.Attempt == attempt && e.Open() {
+			return &ledger[i]
+		}
+	}
+	return nil
+}
+
+// left are the hosts whose claims the operation has given up.
+func left(ledger []operations.Effect) (hosts []string) {
+	for _, e := range ledger {
+		if e.Kind == operations.EffectClaim && !e.Open() {
+			hosts = append(hosts, e.Host)
+		}
+	}
+	return hosts
+}
+
+// known answers with a claim made earlier.
+func known(ctx context.Context, tx store.Tx, e operations.Effect, ledger []operations.Effect) (steps.ClaimOut, error) {
+	host, err := compute.GetHost(ctx, tx, e.Host)
+	if err != nil {
+		return steps.ClaimOut{}, err
+	}
+	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, nil
+}
+
+// seed draws among the best hosts: each attempt of each operation its own way.
+func seed(in steps.ClaimIn) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", in.Fence.OperationID, in.Attempt)
+	return h.Sum64()
+}
+
+// Release is idempotent by the ledger line's state and by the allocation's row:
+// what is closed or gone is given back already. Errors: NotFound (no such
+// line), Superseded.
+func (a *Activities) Release(ctx context.Context, in steps.ReleaseIn) (struct{}, error) {
+	return struct{}{}, a.db.InTx(ctx, func(tx store.Tx) error {
+		ledger, err := a.engine.Intend(ctx, tx, in.Fence)
+		if err != nil {
+			return err
+		}
+		for _, e := range ledger {
+			if e.Seq != in.Seq || e.Kind != operations.EffectClaim {
+				continue
+			}
+			if !e.Open() {
+				return nil
+			}
+			return compute.ReleaseClaim(ctx, tx, e.Ref, e.Host)
+		}
+		return faults.New(faults.NotFound, "NoSuchClaim", "operation %s has no claim in line %d of its ledger", in.Fence.OperationID, in.Seq)
+	})
+}

@@ -1,0 +1,150 @@
+package records
+
+// Begin, Advance and Finish: an operation's story in the database.
+
+import (
+	"context"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+// Activities implements steps.RecordsActivities.
+type Activities struct {
+	db     *store.DB
+	engine *engine.Engine
+	offer  func(operationID string)
+}
+
+var _ steps.RecordsActivities = (*Activities)(nil)
+
+// New gives the steps. Offer is told of the operation that a finished one has
+// handed its resource to (engine.Starter.Offer); it must not block.
+func New(db *store.DB, e *engine.Engine, offer func(operationID string)) *Activities {
+	return &Activities{db: db, engine: e, offer: offer}
+}
+
+// Begin is idempotent by the run's id: the same run begins the same operation
+// again and reads the ledger as it is by then.
+func (a *Activities) Begin(ctx context.Context, in steps.BeginIn) (out steps.BeginOut, err error) {
+	err = a.db.InTx(ctx, func(tx store.Tx) error {
+		out, err = a.engine.Begin(ctx, tx, in)
+		if err != nil || out.Verdict != steps.Run || !onServer(out.Kind) {
+			return err
+		}
+		out.Server, err = brief(ctx, tx, out.ResourceID)
+		return err
+	})
+	return out, err
+}
+
+func onServer(k operations.Kind) bool {
+	spec, ok := operations.Lookup(k)
+	return ok && spec.Resource == operations.Server
+}
+
+// brief is what a workflow needs to know of a server.
+func brief(ctx context.Context, tx store.Tx, id string) (*steps.ServerBrief, error) {
+	s, err := compute.GetServer(ctx, tx, "", id)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := compute.Holds(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &steps.ServerBrief{
+		ID: s.ID, Host: s.HostID, VMState: string(s.VMState), PowerState: int(s.PowerState), Holds: holds,
+	}, nil
+}
+
+// taskStates is what a server is shown to go through while a step runs. An
+// operation whose task state never changes has no row: its request has set it.
+var taskStates = map[operations.Kind]map[string]servers.TaskState{
+	operations.ServerBuild: {
+		operations.StepSchedule: servers.TaskScheduling,
+		operations.StepNetwork:  servers.TaskNetworking,
+		operations.StepVolumes:  servers.TaskBlockDeviceMapping,
+		operations.StepGuest:    servers.TaskSpawning,
+	},
+}
+
+// Advance is idempotent by the names of what it writes: a step is one event,
+// and an effect one line of the ledger, however often they are written.
+// Errors: Superseded.
+func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps.AdvanceOut, err error) {
+	err = a.db.InTx(ctx, func(tx store.Tx) error {
+		out, err = a.engine.Advance(ctx, tx, in)
+		if err != nil {
+			return err
+		}
+		kind, id := subject(in.Fence.OperationID)
+		if task, ok := taskStates[kind][in.Step]; ok {
+			return compute.AdvanceTask(ctx, tx, id, task)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Finish is idempotent by the operation's row: once it has finished, the run
+// that finished it is told so again and nothing is written. Errors: Superseded.
+func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.FinishOut, err error) {
+	err = a.db.InTx(ctx, func(tx store.Tx) error {
+		op, err := a.engine.CheckFence(ctx, tx, in.Fence)
+		if err != nil {
+			return err
+		}
+		if op.ResourceType == operations.Server {
+			if err := compute.PublishServer(ctx, tx, op.ResourceID, outcome(in), in.Fault); err != nil {
+				return err
+			}
+		}
+		out, err = a.engine.Finish(ctx, tx, in)
+		return err
+	})
+	if faults.Is(err, faults.Superseded) {
+		out, err = a.finished(ctx, in.Fence, err)
+	}
+	if err == nil && out.Next != "" {
+		a.offer(out.Next)
+	}
+	return out, err
+}
+
+// outcome is what becomes true of the server; without one in the input only
+// its task ends.
+func outcome(in steps.FinishIn) steps.ServerOutcome {
+	if in.Server == nil {
+		return steps.ServerOutcome{}
+	}
+	return *in.Server
+}
+
+// finished tells a repeated Finish, whose answer was lost, from one that lost
+// its resource.
+func (a *Activities) finished(ctx context.Context, f steps.Fence, superseded error) (steps.FinishOut, error) {
+	op, err := a.engine.Get(ctx, a.db.Pool, f.OperationID)
+	if err != nil || !op.Finished() || op.RunID != f.RunID {
+		return steps.FinishOut{}, superseded
+	}
+	s, err := compute.GetServer(ctx, a.db.Pool, "", op.ResourceID)
+	if faults.Is(err, faults.NotFound) {
+		return steps.FinishOut{}, nil
+	}
+	if err != nil {
+		return steps.FinishOut{}, err
+	}
+	return steps.FinishOut{Next: s.OperationID}, nil
+}
+
+// subject reads the kind and the resource's id from an operation's id.
+func subject(operationID string) (operations.Kind, string) {
+	resource, id, verb, _ := operations.ParseID(operationID)
+	return operations.Kind(string(resource) + "." + verb), id
+}

@@ -1,0 +1,37 @@
+package scheduler
+
+// The filters: which hosts can take a request.
+
+import "slices"
+
+// Filter is a rule that a host passes or not.
+type Filter struct {
+	// Name is shown to operators; those of the original keep theirs.
+	Name string
+	Pass func(*Request, *Host) bool
+}
+
+// Filters are asked in this order, cheap and selective ones first.
+var Filters = []Filter{
+	{"IgnoreHostsFilter", notExcluded},
+	{"RequestedHostFilter", isRequested},
+	{"ComputeFilter", isEnabledAndUp},
+	{"AvailabilityZoneFilter", isInZone},
+	{"CapacityFilter", hasRoom},
+}
+
+func notExcluded(r *Request, h *Host) bool { return !slices.Contains(r.Exclude, h.ID) }
+
+func isRequested(r *Request, h *Host) bool {
+	return r.Host == "" || r.Host == h.Name || r.Host == h.ID
+}
+
+func isEnabledAndUp(_ *Request, h *Host) bool { return h.Up && !h.Disabled }
+
+func isInZone(r *Request, h *Host) bool {
+	return r.AvailabilityZone == "" || r.AvailabilityZone == h.AvailabilityZone
+}
+
+func hasRoom(r *Request, h *Host) bool {
+	return h.VCPUs.Fits(r.VCPUs) && h.Memory.Fits(r.MemoryMB) && h.Disk.Fits(r.DiskGB)
+}
