@@ -38,11 +38,14 @@ type Accepted struct {
 // Accept writes the operation and gives it the resource, a place behind the
 // operation that has it, or neither, by the table of meetings. For Signal the
 // caller puts its event in the inbox of the operation that it is given.
-// Errors: Conflict (code OperationInProgress) if it is refused, NotFound.
+// Errors: Conflict (code OperationInProgress) if it is refused, NotFound, Invalid (a recover kind).
 func (e *Engine) Accept(ctx context.Context, tx store.Tx, r Request) (Accepted, error) {
 	spec, res, err := e.kind(r.Kind)
 	if err != nil {
 		return Accepted{}, err
+	}
+	if spec.Recovers() {
+		return Accepted{}, faults.New(faults.Invalid, "NotForRequests", "only the engine recovers operations")
 	}
 	l, err := res.lock(ctx, tx, r.ResourceID)
 	if err != nil {

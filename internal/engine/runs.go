@@ -1,0 +1,138 @@
+package engine
+
+// What the engine asks of Temporal about the workflow of an operation.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+)
+
+// runs are the workflows that carry operations out.
+type runs struct {
+	client client.Client
+	queue  string
+}
+
+// callTimeout bounds a call to Temporal.
+const callTimeout = 5 * time.Second
+
+// Search attributes of every workflow, set at its start. Host is set by the
+// workflow, once it is known.
+var (
+	attributeKind       = temporal.NewSearchAttributeKeyKeyword("Kind")
+	attributeProjectID  = temporal.NewSearchAttributeKeyKeyword("ProjectId")
+	attributeResourceID = temporal.NewSearchAttributeKeyKeyword("ResourceId")
+	attributeRequestID  = temporal.NewSearchAttributeKeyKeyword("RequestId")
+)
+
+// start starts an operation's workflow. exists says that the id has been used,
+// by a workflow that runs or one that is closed. Errors: Unavailable (Temporal
+// is down), Internal (it refuses this start).
+func (r runs) start(ctx context.Context, op Operation) (exists bool, err error) {
+	spec, _ := operations.Lookup(op.Kind)
+	attributes := []temporal.SearchAttributeUpdate{attributeKind.ValueSet(string(op.Kind)), attributeResourceID.ValueSet(op.ResourceID)}
+	if op.ProjectID != "" {
+		attributes = append(attributes, attributeProjectID.ValueSet(op.ProjectID))
+	}
+	if op.RequestID != "" {
+		attributes = append(attributes, attributeRequestID.ValueSet(op.RequestID))
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err = r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                                       op.ID,
+		TaskQueue:                                r.queue,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		TypedSearchAttributes:                    temporal.NewSearchAttributes(attributes...),
+		StaticSummary:                            fmt.Sprintf("%s %s %s", spec.Verb, spec.Resource, op.ResourceID),
+	}, string(op.Kind), steps.Ref{OperationID: op.ID})
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return true, nil
+	}
+	return false, temporalFault(err)
+}
+
+// life is what has become of an operation's workflow.
+type life string
+
+const (
+	alive  life = "alive"
+	paused life = "paused"
+	closed life = "closed"
+	// lost: Temporal knows nothing of it.
+	lost life = "lost"
+)
+
+// look describes an operation's workflow. Errors: Unavailable.
+func (r runs) look(ctx context.Context, id string) (life, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	described, err := r.client.DescribeWorkflowExecution(ctx, id, "")
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
+		return lost, nil
+	}
+	if err != nil {
+		return "", temporalFault(err)
+	}
+	switch described.GetWorkflowExecutionInfo().GetStatus() {
+	case enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
+		return paused, nil
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+		return alive, nil
+	}
+	return closed, nil
+}
+
+// cancel delivers a cancel. A workflow that is closed or lost has no ear for
+// it; that is found out by looking. Errors: Unavailable.
+func (r runs) cancel(ctx context.Context, id string) error {
+	return r.tell(ctx, func(ctx context.Context) error { return r.client.CancelWorkflow(ctx, id, "") })
+}
+
+// KnockSignal is the name of the empty signal that says: read your inbox.
+const KnockSignal = "knock"
+
+// knock tells a workflow that there is something in its inbox.
+func (r runs) knock(ctx context.Context, id string) error {
+	return r.tell(ctx, func(ctx context.Context) error { return r.client.SignalWorkflow(ctx, id, "", KnockSignal, nil) })
+}
+
+func (r runs) tell(ctx context.Context, send func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := send(ctx)
+	var notFound *serviceerror.NotFound
+	var already *serviceerror.CancellationAlreadyRequested
+	if errors.As(err, &notFound) || errors.As(err, &already) {
+		return nil
+	}
+	return temporalFault(err)
+}
+
+// temporalFault tells Temporal's being down, or empty and without our
+// namespace, from its refusing one call.
+func temporalFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) {
+		return faults.Wrap(err, faults.Internal, "TemporalRefused", "Temporal refuses the call")
+	}
+	return faults.Wrap(err, faults.Unavailable, "TemporalUnavailable", "Temporal can't be reached")
+}
