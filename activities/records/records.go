@@ -48,9 +48,10 @@ func onServer(k operations.Kind) bool {
 	return ok && spec.Resource == operations.Server
 }
 
-// brief is what a workflow needs to know of a server.
+// brief is what a workflow needs to know of a server. It may be deleted: what
+// waited for the row while a lost delete was recovered finds nothing left to do.
 func brief(ctx context.Context, tx store.Tx, id string) (*steps.ServerBrief, error) {
-	s, err := compute.GetServer(ctx, tx, "", id)
+	s, err := compute.GetServerOrDeleted(ctx, tx, "", id)
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +134,7 @@ func (a *Activities) finished(ctx context.Context, f steps.Fence, superseded err
 	if err != nil || !op.Finished() || op.RunID != f.RunID {
 		return steps.FinishOut{}, superseded
 	}
-	s, err := compute.GetServer(ctx, a.db.Pool, "", op.ResourceID)
-	if faults.Is(err, faults.NotFound) {
-		return steps.FinishOut{}, nil
-	}
+	s, err := compute.GetServerOrDeleted(ctx, a.db.Pool, "", op.ResourceID)
 	if err != nil {
 		return steps.FinishOut{}, err
 	}

@@ -21,9 +21,9 @@ func Resource() engine.Resource {
 // Abandon makes true of the row what holds when its operation ends without
 // having begun: the task is cleared and the server is what it was. One that was
 // never built can't be anything but in ERROR, and so is one whose recovery was
-// given up.
+// given up. The caller holds the row.
 func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations.Result, f *steps.Fault) error {
-	s, err := LockServer(ctx, tx, "", op.ResourceID)
+	s, err := GetServerOrDeleted(ctx, tx, "", op.ResourceID)
 	if err != nil {
 		return err
 	}

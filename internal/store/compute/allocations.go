@@ -62,9 +62,14 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 // ReleaseClaim gives back exactly what the server's allocation on the host
 // says. Without one it does nothing.
 func ReleaseClaim(ctx context.Context, tx store.Tx, serverID, hostID string) error {
+	return release(ctx, tx, serverID, hostID, "true")
+}
+
+// release is ReleaseClaim for an allocation a of which a condition holds.
+func release(ctx context.Context, tx store.Tx, serverID, hostID, condition string) error {
 	_, err := tx.Exec(ctx, `
 		WITH gone AS (
-			DELETE FROM compute.allocations WHERE server_id = $1 AND host_id = $2
+			DELETE FROM compute.allocations a WHERE server_id = $1 AND host_id = $2 AND `+condition+`
 			RETURNING host_id, vcpus, memory_mb, disk_gb
 		)
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used - gone.vcpus, memory_mb_used = h.memory_mb_used - gone.memory_mb,

@@ -12,9 +12,9 @@ import (
 
 // PublishServer makes o true of the row in one statement: fields that o leaves
 // nil stay, the task state is cleared unless an operation that waits for the row
-// has set it, and f becomes the newest fault. Deleted also gives back what the
-// server counted for in its project's quota. A deleted row is changed no more.
-// The caller has checked the fence.
+// has set it, and f becomes the newest fault. Deleted also takes the server off
+// its host and gives back what it counted for in its project's quota. A deleted
+// row is changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -30,9 +30,9 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 		WITH published AS (
 			UPDATE compute.servers SET
 				vm_state      = COALESCE($2, vm_state),
-				task_state    = CASE WHEN next_operation_id IS NOT NULL THEN task_state END,
+				task_state    = CASE WHEN next_operation_id IS NOT NULL AND NOT $6 THEN task_state END,
 				power_state   = COALESCE($3, power_state),
-				host_id       = CASE WHEN $4::text IS NULL THEN host_id ELSE NULLIF($4, '')::uuid END,
+				host_id       = CASE WHEN $6 THEN NULL WHEN $4::text IS NULL THEN host_id ELSE NULLIF($4, '')::uuid END,
 				progress      = 0,
 				launched_at   = CASE WHEN $5 THEN COALESCE(launched_at, now()) ELSE launched_at END,
 				deleted_at    = CASE WHEN $6 THEN now() END,

@@ -246,20 +246,26 @@ func InsertServers(ctx context.Context, tx store.Tx, all []*Server) error {
 
 // GetServer gives a server of projectID ("" is any); a deleted one is not found.
 func GetServer(ctx context.Context, q store.Queryer, projectID, id string) (*Server, error) {
-	return oneServer(ctx, q, projectID, id, "")
+	return oneServer(ctx, q, projectID, id, "AND s.deleted_at IS NULL")
 }
 
 // LockServer is GetServer that holds the row until the transaction ends.
 func LockServer(ctx context.Context, tx store.Tx, projectID, id string) (*Server, error) {
-	return oneServer(ctx, tx, projectID, id, "FOR UPDATE OF s")
+	return oneServer(ctx, tx, projectID, id, "AND s.deleted_at IS NULL FOR UPDATE OF s")
 }
 
-func oneServer(ctx context.Context, q store.Queryer, projectID, id, lock string) (*Server, error) {
+// GetServerOrDeleted is GetServer for those who may still look at a deleted
+// one: operations, and lists of what was.
+func GetServerOrDeleted(ctx context.Context, q store.Queryer, projectID, id string) (*Server, error) {
+	return oneServer(ctx, q, projectID, id, "")
+}
+
+func oneServer(ctx context.Context, q store.Queryer, projectID, id, rest string) (*Server, error) {
 	if !isUUID(id) {
 		return nil, serverNotFound(id)
 	}
 	rows, err := q.Query(ctx, `SELECT `+serverColumns+serverFrom+`
-		WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2) AND s.deleted_at IS NULL `+lock, id, projectID)
+		WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2) `+rest, id, projectID)
 	if err != nil {
 		return nil, store.Translate(err)
 	}
