@@ -25,15 +25,16 @@ type hosts struct {
 // none can take the request, and then rejected says by which filters. It reads
 // by the claim's own transaction: one more connection for each of many claims
 // could never be had once they hold them all.
-func (h *hosts) choose(ctx context.Context, tx store.Tx, since time.Time, s *scheduler.Scheduler, r scheduler.Request, seed uint64) (*scheduler.Host, map[string]int, error) {
+func (h *hosts) choose(ctx context.Context, tx store.Tx, since time.Time, downAfter time.Duration,
+	choice func([]scheduler.Host) scheduler.Verdict) (*scheduler.Host, map[string]int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.readAt.Before(since) {
-		if err := h.read(ctx, tx); err != nil {
+		if err := h.read(ctx, tx, downAfter); err != nil {
 			return nil, nil, err
 		}
 	}
-	v := s.Choose(h.all, r, seed)
+	v := choice(h.all)
 	if len(v.Candidates) == 0 {
 		return nil, v.Rejected, nil
 	}
@@ -42,7 +43,7 @@ func (h *hosts) choose(ctx context.Context, tx store.Tx, since time.Time, s *sch
 }
 
 // read replaces the snapshot; the caller holds the lock.
-func (h *hosts) read(ctx context.Context, tx store.Tx) error {
+func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) error {
 	began := time.Now()
 	rows, err := compute.ListHosts(ctx, tx, compute.HostFilter{})
 	if err != nil {
@@ -52,7 +53,7 @@ func (h *hosts) read(ctx context.Context, tx store.Tx) error {
 	for i, r := range rows {
 		h.all[i] = scheduler.Host{
 			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
-			Up: r.Up(compute.DownAfter), Disabled: r.Disabled,
+			Up: r.Up(downAfter), Disabled: r.Disabled,
 			VCPUs:   scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
 			Memory:  scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
 			Disk:    scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},

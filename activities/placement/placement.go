@@ -33,6 +33,10 @@ type Activities struct {
 	engine    *engine.Engine
 	scheduler *scheduler.Scheduler
 	hosts     hosts
+
+	// DownAfter is the silence after which a host counts as down; zero is
+	// compute.DownAfter. It is set before the first step.
+	DownAfter time.Duration
 }
 
 var _ steps.PlacementActivities = (*Activities)(nil)
@@ -67,46 +71,51 @@ func (e *hostFull) Error() string { return "host " + e.host + " had no room afte
 
 // claim makes one try, with hosts as they were after since.
 func (a *Activities) claim(ctx context.Context, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, err error) {
-	var server *compute.Server
-	var claimed bool
+	var taken *compute.Room
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
-		claimed = false
-		ledger, err := a.engine.Intend(ctx, tx, in.Fence)
-		if err != nil {
-			return err
-		}
-		if had := claimOf(ledger, in.Attempt); had != nil {
-			out, err = known(ctx, tx, *had, ledger)
-			return err
-		}
-		_, id, _, _ := operations.ParseID(in.Fence.OperationID)
-		if server, err = compute.GetServer(ctx, tx, "", id); err != nil {
-			return err
-		}
-		host, err := a.choose(ctx, tx, since, server, append(left(ledger), in.Exclude...), seed(in))
-		if err != nil {
-			return err
-		}
-		// The host's row is locked by the claim, so the claim comes last.
-		ledger, err = a.engine.Intend(ctx, tx, in.Fence, operations.Effect{
-			Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID, Attempt: in.Attempt, State: operations.Done})
-		if err != nil {
-			return err
-		}
-		claimed, err = compute.ClaimOnHost(ctx, tx, server.ID, host.ID, in.Fence.OperationID, server.Room())
-		if err == nil && !claimed {
-			err = &hostFull{host.ID}
-		}
-		out = steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}
+		out, taken, err = a.claimIn(ctx, tx, in, since)
 		return err
 	})
 	if err != nil {
 		return steps.ClaimOut{}, err
 	}
-	if claimed {
-		a.hosts.took(out.HostID, server.Room())
+	if taken != nil {
+		a.hosts.took(out.HostID, *taken)
 	}
 	return out, nil
+}
+
+// claimIn is claim's transaction. Taken is nil if the attempt had its claim.
+func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Room, err error) {
+	ledger, err := a.engine.Intend(ctx, tx, in.Fence)
+	if err != nil {
+		return out, nil, err
+	}
+	if had := claimOf(ledger, in.Attempt); had != nil {
+		out, err = known(ctx, tx, *had, ledger)
+		return out, nil, err
+	}
+	_, id, _, _ := operations.ParseID(in.Fence.OperationID)
+	server, err := compute.GetServer(ctx, tx, "", id)
+	if err != nil {
+		return out, nil, err
+	}
+	host, err := a.choose(ctx, tx, since, server, append(left(ledger), in.Exclude...), seed(in))
+	if err != nil {
+		return out, nil, err
+	}
+	ledger, err = a.engine.Intend(ctx, tx, in.Fence, operations.Effect{
+		Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID, Attempt: in.Attempt, State: operations.Done})
+	if err != nil {
+		return out, nil, err
+	}
+	// The claim locks the host's row, so it comes last.
+	room := server.Room()
+	ok, err := compute.ClaimOnHost(ctx, tx, server.ID, host.ID, in.Fence.OperationID, room)
+	if err == nil && !ok {
+		err = &hostFull{host.ID}
+	}
+	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, &room, err
 }
 
 // choose gives the host to try. That there is none is said only of hosts as
@@ -119,9 +128,10 @@ func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s
 	if r.Host == "" {
 		r.Host = s.Placement.Node
 	}
-	host, rejected, err := a.hosts.choose(ctx, tx, since, a.scheduler, r, seed)
+	choice := func(hosts []scheduler.Host) scheduler.Verdict { return a.scheduler.Choose(hosts, r, seed) }
+	host, rejected, err := a.hosts.choose(ctx, tx, since, a.DownAfter, choice)
 	if err == nil && host == nil {
-		host, rejected, err = a.hosts.choose(ctx, tx, time.Now(), a.scheduler, r, seed)
+		host, rejected, err = a.hosts.choose(ctx, tx, time.Now(), a.DownAfter, choice)
 	}
 	if err == nil && host == nil {
 		err = noValidHost(rejected)

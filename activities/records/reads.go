@@ -21,7 +21,7 @@ func (a *Activities) Host(ctx context.Context, in steps.HostIn) (steps.HostOut, 
 	if err != nil {
 		return steps.HostOut{}, err
 	}
-	return steps.HostOut{Up: h.Up(compute.DownAfter), ForcedDown: h.ForcedDown}, nil
+	return steps.HostOut{Up: h.Up(a.DownAfter), ForcedDown: h.ForcedDown}, nil
 }
 
 // maxSpec bounds what goes through a workflow's history for one server.

@@ -4,6 +4,7 @@ package records
 
 import (
 	"context"
+	"time"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -19,6 +20,10 @@ type Activities struct {
 	db     *store.DB
 	engine *engine.Engine
 	offer  func(operationID string)
+
+	// DownAfter is the silence after which a host counts as down; zero is
+	// compute.DownAfter. It is set before the first step.
+	DownAfter time.Duration
 }
 
 var _ steps.RecordsActivities = (*Activities)(nil)

@@ -251,7 +251,7 @@ func GetServer(ctx context.Context, q store.Queryer, projectID, id string) (*Ser
 
 // LockServer is GetServer that holds the row until the transaction ends.
 func LockServer(ctx context.Context, tx store.Tx, projectID, id string) (*Server, error) {
-	return oneServer(ctx, tx, projectID, id, "AND s.deleted_at IS NULL FOR UPDATE OF s")
+	return oneServer(ctx, tx, projectID, id, "AND s.deleted_at IS NULL FOR NO KEY UPDATE OF s")
 }
 
 // GetServerOrDeleted is GetServer for those who may still look at a deleted

@@ -5,6 +5,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,7 +150,7 @@ func (f ListFilter) narrow(c *conditions) {
 		c.add("s.name ~ " + c.arg(f.Name))
 	}
 	if f.IDs != nil {
-		c.add("s.id::text = ANY(" + c.arg(f.IDs) + ")")
+		c.add("s.id = ANY(" + c.arg(slices.DeleteFunc(slices.Clone(f.IDs), func(id string) bool { return !isUUID(id) })) + ")")
 	}
 	if f.VMStates != nil {
 		c.add("s.vm_state = ANY(" + c.arg(f.VMStates) + ")")
