@@ -99,12 +99,16 @@ func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps
 }
 
 // Finish is idempotent by the operation's row: once it has finished, the run
-// that finished it is told so again and nothing is written. Errors: Superseded.
+// that finished it is told so again and nothing is written. Nothing is written
+// either if a cancel came first (FinishOut.Cancelled). Errors: Superseded.
 func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.FinishOut, err error) {
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		op, err := a.engine.CheckFence(ctx, tx, in.Fence)
 		if err != nil {
 			return err
+		}
+		if out.Cancelled = cancelledInTime(op, in); out.Cancelled {
+			return nil
 		}
 		if op.ResourceType == operations.Server {
 			if err := compute.PublishServer(ctx, tx, op.ResourceID, outcome(in), in.Fault); err != nil {
@@ -121,6 +125,13 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 		a.offer(out.Next)
 	}
 	return out, err
+}
+
+// cancelledInTime says that the operation is to be finished as done, but was
+// cancelled before its point of no return: it has to be undone instead.
+func cancelledInTime(op engine.Operation, in steps.FinishIn) bool {
+	spec, _ := operations.Lookup(op.Kind)
+	return in.Result == operations.ResultDone && op.CancelRequestedAt != nil && !spec.Beyond(op.Step)
 }
 
 // outcome is what becomes true of the server; without one in the input only

@@ -104,12 +104,9 @@ func (r runs) cancel(ctx context.Context, id string) error {
 	return r.tell(ctx, func(ctx context.Context) error { return r.client.CancelWorkflow(ctx, id, "") })
 }
 
-// KnockSignal is the name of the empty signal that says: read your inbox.
-const KnockSignal = "knock"
-
 // knock tells a workflow that there is something in its inbox.
 func (r runs) knock(ctx context.Context, id string) error {
-	return r.tell(ctx, func(ctx context.Context) error { return r.client.SignalWorkflow(ctx, id, "", KnockSignal, nil) })
+	return r.tell(ctx, func(ctx context.Context) error { return r.client.SignalWorkflow(ctx, id, "", steps.Knock, nil) })
 }
 
 func (r runs) tell(ctx context.Context, send func(context.Context) error) error {

@@ -39,6 +39,15 @@ const (
 	Internal Kind = "internal"
 )
 
+// Known says whether k is one of the kinds above.
+func (k Kind) Known() bool {
+	switch k {
+	case Invalid, Unauthorized, Forbidden, NotFound, Conflict, OverLimit, Superseded, NoCapacity, Unavailable, Internal:
+		return true
+	}
+	return false
+}
+
 // Retryable says whether another attempt at the same thing may succeed.
 func (k Kind) Retryable() bool { return k == Unavailable || k == Internal }
 

@@ -3,7 +3,10 @@ package operations
 // The kinds of operation, as one table: what each is called, whether it locks
 // its resource, and from where on it can only be finished forward.
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Kind names what an operation does to which type of resource. It is also the
 // name of the workflow type that carries it out.
@@ -52,6 +55,9 @@ type Spec struct {
 	// forward and the cancel is noted. Empty: the operation can be undone until
 	// it finishes.
 	PointOfNoReturn string
+	// Steps are the steps of the story, in its order; StepUndo may follow any
+	// of them that is not beyond the point of no return.
+	Steps []string
 	// Deadline is how long the operation may hold a transient state before the
 	// engine gives it up.
 	Deadline time.Duration
@@ -59,6 +65,16 @@ type Spec struct {
 
 // Forward says whether the kind is finished forward from its first step.
 func (s Spec) Forward() bool { return s.PointOfNoReturn == FromStart }
+
+// Beyond says whether an operation that has come to step is past its point of
+// no return.
+func (s Spec) Beyond(step string) bool {
+	if s.Forward() {
+		return true
+	}
+	point := slices.Index(s.Steps, s.PointOfNoReturn)
+	return point >= 0 && slices.Index(s.Steps, step) >= point
+}
 
 // Recovers says whether the kind ends operations whose workflow was lost.
 func (s Spec) Recovers() bool { return s.Verb == recoverVerb }
@@ -89,17 +105,17 @@ const (
 )
 
 var specs = []Spec{
-	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Deadline: time.Hour},
-	{Kind: ServerDelete, Resource: Server, Verb: "delete", Action: "delete", Exclusive: true, PointOfNoReturn: FromStart, Deadline: 24 * time.Hour},
-	{Kind: ServerStart, Resource: Server, Verb: "start", Action: "start", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerStop, Resource: Server, Verb: "stop", Action: "stop", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerReboot, Resource: Server, Verb: "reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerHardReboot, Resource: Server, Verb: "hard-reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerPause, Resource: Server, Verb: "pause", Action: "pause", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerUnpause, Resource: Server, Verb: "unpause", Action: "unpause", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Deadline: 10 * time.Minute},
-	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Deadline: 24 * time.Hour},
+	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Steps: []string{StepSchedule, StepGuest}, Deadline: time.Hour},
+	{Kind: ServerDelete, Resource: Server, Verb: "delete", Action: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest}, Deadline: 24 * time.Hour},
+	{Kind: ServerStart, Resource: Server, Verb: "start", Action: "start", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerStop, Resource: Server, Verb: "stop", Action: "stop", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerReboot, Resource: Server, Verb: "reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerHardReboot, Resource: Server, Verb: "hard-reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerPause, Resource: Server, Verb: "pause", Action: "pause", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerUnpause, Resource: Server, Verb: "unpause", Action: "unpause", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest}, Deadline: 24 * time.Hour},
 }
 
 var byKind = func() map[Kind]Spec {

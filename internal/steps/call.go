@@ -6,12 +6,16 @@ package steps
 import (
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
 // ControlQueue is served by control workers.
 const ControlQueue = "control"
+
+// Knock is the empty signal that tells a workflow to read its inbox.
+const Knock = "knock"
 
 // HostQueue is served by the one worker that runs beside a host's libvirtd.
 func HostQueue(hostID string) string { return "host/" + hostID }
@@ -51,8 +55,10 @@ type Retry struct {
 }
 
 var (
-	// persistent: database steps are repeated until the database answers.
-	persistent = Retry{Initial: 200 * time.Millisecond, Max: 10 * time.Second}
+	// persistent: database steps are repeated until the database answers. Its
+	// longest pause is longer than a workflow task, so that a long outage is
+	// waited for by timers and not by a workflow task that is kept alive.
+	persistent = Retry{Initial: 200 * time.Millisecond, Max: 30 * time.Second}
 	// service: calls to OpenStack services and hosts; the workflow decides
 	// what a failure means, so tries are few.
 	service = Retry{Initial: time.Second, Max: 15 * time.Second, Attempts: 5}
@@ -79,27 +85,63 @@ func (r Retry) policy() *temporal.RetryPolicy {
 	}
 }
 
+// Until bounds the steps called with the returned context: none of them, its
+// repeats and its wait for a worker included, lasts beyond t. Local steps are
+// not bounded: see call.
+func Until(ctx workflow.Context, t time.Time) workflow.Context {
+	return workflow.WithValue(ctx, untilKey{}, t)
+}
+
+type untilKey struct{}
+
+// timeLeft is what Until leaves; zero is no bound.
+func timeLeft(ctx workflow.Context) (left time.Duration, bounded bool) {
+	t, ok := ctx.Value(untilKey{}).(time.Time)
+	if !ok || t.IsZero() {
+		return 0, false
+	}
+	return t.Sub(workflow.Now(ctx)), true
+}
+
+// forGood bounds the repeats of a local step. Without it the SDK would take the
+// bound of one attempt for the bound of all.
+const forGood = 365 * 24 * time.Hour
+
 // call runs a step and waits for it. The queue is used by steps that are not local.
+//
+// A local step is one transaction. No cancel and no deadline cuts it short,
+// since then nobody would know whether it has been committed; it is repeated
+// until the database answers.
 func call[Out any](ctx workflow.Context, s Step, queue string, in any) (Out, error) {
 	var out Out
 	if s.Place == Local {
+		ctx, _ = workflow.NewDisconnectedContext(ctx)
 		ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-			StartToCloseTimeout: s.StartToClose,
-			RetryPolicy:         s.Retry.policy(),
-			Summary:             s.Name,
+			StartToCloseTimeout:    s.StartToClose,
+			ScheduleToCloseTimeout: forGood,
+			RetryPolicy:            s.Retry.policy(),
+			Summary:                s.Name,
 		})
 		err := workflow.ExecuteLocalActivity(ctx, s.Name, in).Get(ctx, &out)
 		return out, err
 	}
+	left, bounded := timeLeft(ctx)
+	if bounded && left <= 0 {
+		return out, ErrDeadline
+	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              queue,
+		ScheduleToCloseTimeout: left,
 		StartToCloseTimeout:    s.StartToClose,
 		ScheduleToStartTimeout: s.ScheduleToStart,
 		HeartbeatTimeout:       s.Heartbeat,
 		WaitForCancellation:    true,
 		RetryPolicy:            s.Retry.policy(),
-		Summary:                s.Name,
+		Summary:                queue,
 	})
 	err := workflow.ExecuteActivity(ctx, s.Name, in).Get(ctx, &out)
+	if timeoutOf(err) == enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE {
+		return out, ErrDeadline
+	}
 	return out, err
 }

@@ -6,6 +6,7 @@ package steps
 import (
 	"errors"
 
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"holdfast.dev/internal/faults"
@@ -26,11 +27,16 @@ func Encode(err error) error {
 }
 
 // Decode gives the fault in an error that a step returned; nil if it holds
-// none (a timeout or a cancel).
+// none (a timeout or a cancel). An error that no activity of ours has encoded,
+// a panic for example, is Internal and keeps its text to itself.
 func Decode(err error) *faults.Error {
 	var app *temporal.ApplicationError
 	if !errors.As(err, &app) {
 		return nil
+	}
+	kind := faults.Kind(app.Type())
+	if !kind.Known() {
+		return faults.Wrap(err, faults.Internal, "InternalError", "an unexpected error occurred")
 	}
 	var code string
 	if app.HasDetails() {
@@ -38,7 +44,7 @@ func Decode(err error) *faults.Error {
 			code = ""
 		}
 	}
-	return faults.New(faults.Kind(app.Type()), code, "%s", app.Message())
+	return faults.New(kind, code, "%s", app.Message())
 }
 
 // IsSuperseded says that the operation has lost its resource: its workflow
@@ -51,6 +57,21 @@ func IsSuperseded(err error) bool {
 // IsHostSilent says that no worker of the host took the step in time, or that
 // one took it and was not heard of again.
 func IsHostSilent(err error) bool {
+	t := timeoutOf(err)
+	return t == enums.TIMEOUT_TYPE_SCHEDULE_TO_START || t == enums.TIMEOUT_TYPE_HEARTBEAT
+}
+
+// IsTooSlow says that the step was at work and alive for longer than one
+// attempt may take.
+func IsTooSlow(err error) bool { return timeoutOf(err) == enums.TIMEOUT_TYPE_START_TO_CLOSE }
+
+// ErrDeadline ends a step whose time, given by Until, has run out.
+var ErrDeadline = faults.New(faults.Internal, "DeadlineExceeded", "the operation did not end in time")
+
+func timeoutOf(err error) enums.TimeoutType {
 	var timeout *temporal.TimeoutError
-	return errors.As(err, &timeout)
+	if !errors.As(err, &timeout) {
+		return enums.TIMEOUT_TYPE_UNSPECIFIED
+	}
+	return timeout.TimeoutType()
 }

@@ -8,17 +8,31 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/operations"
 )
 
 // Token fences work on a host: a host that has seen a higher one for the same
 // server refuses with a Superseded error, and checks again before the line
-// that can't be taken back. Generation first, then Attempt.
+// that can't be taken back. Older says which is which.
 type Token struct {
 	ServerID    string `json:"server_id"`
 	OperationID string `json:"operation_id"`
 	Generation  int64  `json:"generation"`
 	Attempt     int    `json:"attempt"`
 	Step        string `json:"step"`
+}
+
+// Older says that t must be refused by a host that has seen seen: of an
+// earlier owner, of an earlier attempt, or of an attempt that is being undone.
+func (t Token) Older(seen Token) bool {
+	if t.Generation != seen.Generation {
+		return t.Generation < seen.Generation
+	}
+	if t.Attempt != seen.Attempt {
+		return t.Attempt < seen.Attempt
+	}
+	return t.Step != operations.StepUndo && seen.Step == operations.StepUndo
 }
 
 // ServerSpec is all that a host has to know of a server to build its guest:

@@ -157,6 +157,10 @@ type ServerOutcome struct {
 // FinishOut names the operation that owns the resource now; empty if none.
 type FinishOut struct {
 	Next string `json:"next,omitempty"`
+	// Cancelled says that nothing was written: the operation was to be finished
+	// as done, but a cancel had been asked for before its point of no return.
+	// Its workflow undoes it and finishes it again.
+	Cancelled bool `json:"cancelled,omitempty"`
 }
 
 // HostIn asks about a host.

@@ -11,10 +11,13 @@ import (
 
 // Holds gives what the server has outside, in the order in which a build makes
 // it: its claims, then the guest on its host. They are the ledger lines of an
-// operation that takes them away, Seq and Attempt left to the ledger.
+// operation that takes them away, Seq and Attempt left to the ledger. A claim
+// that is owed is its host's to give back, once the guest in it is gone.
 func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.Effect, error) {
 	rows, err := q.Query(ctx, `
-		SELECT $2::text AS kind, host_id::text FROM compute.allocations WHERE server_id = $1
+		SELECT $2::text AS kind, host_id::text FROM compute.allocations a WHERE server_id = $1
+			AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.kind = $2
+				AND e.ref = a.server_id::text AND e.host = a.host_id::text AND e.state = 'owed')
 		UNION ALL
 		SELECT $3, host_id::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
 		serverID, operations.EffectClaim, operations.EffectGuest)

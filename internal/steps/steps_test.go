@@ -1,0 +1,138 @@
+package steps_test
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+)
+
+// families are the interfaces that activities implement, with the callers that
+// workflows use.
+var families = map[string]struct{ activities, caller reflect.Type }{
+	"records":   {reflect.TypeFor[steps.RecordsActivities](), reflect.TypeOf(steps.Records)},
+	"placement": {reflect.TypeFor[steps.PlacementActivities](), reflect.TypeOf(steps.Placement)},
+	"libvirt":   {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
+}
+
+func TestEveryStepIsAMethodOfItsFamily(t *testing.T) {
+	t.Parallel()
+	defined := map[string]bool{}
+	for _, s := range steps.All() {
+		if defined[s.Name] {
+			t.Errorf("%s is defined twice", s.Name)
+		}
+		defined[s.Name] = true
+		family, method, _ := strings.Cut(s.Name, ".")
+		f, ok := families[family]
+		if !ok {
+			t.Errorf("%s: there is no family %q", s.Name, family)
+			continue
+		}
+		if _, ok := f.activities.MethodByName(method); !ok {
+			t.Errorf("%s: %s has no such method", s.Name, f.activities)
+		}
+		if _, ok := f.caller.MethodByName(method); !ok {
+			t.Errorf("%s: %s has no such method", s.Name, f.caller)
+		}
+	}
+	for family, f := range families {
+		for i := range f.activities.NumMethod() {
+			if name := family + "." + f.activities.Method(i).Name; !defined[name] {
+				t.Errorf("%s is an activity without a step", name)
+			}
+		}
+	}
+}
+
+// longestLocal keeps a workflow task, which runs local steps, short of its timeout.
+const longestLocal = 10 * time.Second
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for _, s := range steps.All() {
+		if s.StartToClose <= 0 {
+			t.Errorf("%s has no start-to-close", s.Name)
+		}
+		if s.Retry.Initial <= 0 || s.Retry.Max < s.Retry.Initial {
+			t.Errorf("%s has no row of the retry table: %+v", s.Name, s.Retry)
+		}
+		switch s.Place {
+		case steps.Local:
+			if s.StartToClose > longestLocal || s.Heartbeat != 0 || s.ScheduleToStart != 0 {
+				t.Errorf("%s is local and has %+v", s.Name, s)
+			}
+		case steps.Control, steps.OnHost:
+			longest := time.Minute
+			if s.Place == steps.OnHost {
+				longest = 10 * time.Second
+			}
+			if s.Heartbeat <= 0 || s.Heartbeat > longest {
+				t.Errorf("%s: no cancel reaches it with a heartbeat of %s", s.Name, s.Heartbeat)
+			}
+			if s.Place == steps.OnHost && s.ScheduleToStart != steps.HostPatience {
+				t.Errorf("%s waits %s for a host", s.Name, s.ScheduleToStart)
+			}
+		default:
+			t.Errorf("%s is at no place: %q", s.Name, s.Place)
+		}
+	}
+}
+
+// What the table says arrives at the activity, and Until bounds it.
+func TestACallCarriesItsOptions(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	var info activity.Info
+	env.RegisterActivityWithOptions(func(ctx context.Context, _ steps.BuildIn) (steps.BuildOut, error) {
+		info = activity.GetInfo(ctx)
+		return steps.BuildOut{PowerState: 1}, nil
+	}, activity.RegisterOptions{Name: "libvirt.Build"})
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		bounded := steps.Until(ctx, workflow.Now(ctx).Add(30*time.Minute))
+		if _, err := steps.Libvirt.Build(bounded, "h", steps.BuildIn{}); err != nil {
+			return err
+		}
+		over := steps.Until(ctx, workflow.Now(ctx))
+		if _, err := steps.Libvirt.Build(over, "h", steps.BuildIn{}); err != error(steps.ErrDeadline) {
+			t.Errorf("a step out of time ended with %v", err)
+		}
+		return nil
+	})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if info.TaskQueue != "host/h" || info.StartToCloseTimeout != 20*time.Minute || info.HeartbeatTimeout != 10*time.Second || info.ScheduleToCloseTimeout != 30*time.Minute {
+		t.Errorf("queue %s, start-to-close %s, heartbeat %s, schedule-to-close %s",
+			info.TaskQueue, info.StartToCloseTimeout, info.HeartbeatTimeout, info.ScheduleToCloseTimeout)
+	}
+}
+
+func TestOlder(t *testing.T) {
+	t.Parallel()
+	rising := []steps.Token{
+		{Generation: 1, Attempt: 2, Step: operations.StepUndo},
+		{Generation: 2, Attempt: 1, Step: operations.StepGuest},
+		{Generation: 2, Attempt: 1, Step: operations.StepUndo},
+		{Generation: 2, Attempt: 2, Step: operations.StepGuest},
+	}
+	for i, a := range rising {
+		for j, b := range rising {
+			if got, want := a.Older(b), i < j; got != want {
+				t.Errorf("%+v older than %+v: %t, want %t", a, b, got, want)
+			}
+		}
+	}
+}
