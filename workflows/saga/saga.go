@@ -9,14 +9,17 @@
 //		return err
 //	}
 //	outcome, err := theStory(s)
-//	return s.Close(outcome, err)
+//	return s.Close(saga.Outcome{...}, err)
+//
+// A run may be lost at any point and another one started from nothing; it
+// finds in the ledger what was done and in Begun.Step how far the story had
+// come, and tells the story again. Each step meets what it did before.
 //
 // Where the data goes next: activities/records writes it, internal/engine's
 // sweeper watches over it.
 package saga
 
 import (
-	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/temporal"
@@ -26,9 +29,6 @@ import (
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 )
-
-// ErrCancelled ends a story that was cancelled before its point of no return.
-var ErrCancelled = faults.New(faults.Conflict, "Cancelled", "the operation was cancelled")
 
 // Saga is one operation being carried out.
 type Saga struct {
@@ -43,32 +43,30 @@ type Saga struct {
 	ledger    []operations.Effect
 	attempt   int
 	step      string
+	host      string
 	forward   bool // past the point of no return
-	cancelled bool // somebody asked for a cancel
-}
-
-// Move is what changes when the story moves on, besides the step itself.
-type Move struct {
-	// Host is the host that the step is about; empty keeps the last one.
-	Host string
-	// Intend are effects that the step may have from now on.
-	Intend []operations.Effect
-	// Settle says what became of earlier ones.
-	Settle []steps.Settlement
-	// Message is shown with the step.
-	Message string
+	cancelled bool // the row says that somebody asked for a cancel
 }
 
 // Begin starts the operation that ref names. A nil Saga with a nil error means
 // that there is nothing to do: finished, superseded or missing.
 func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]Undo) (*Saga, error) {
-	run := workflow.GetInfo(ctx).WorkflowExecution.RunID
-	begun, err := steps.Records.Begin(detached(ctx), steps.BeginIn{OperationID: ref.OperationID, RunID: run})
+	info := workflow.GetInfo(ctx)
+	run := info.WorkflowExecution.RunID
+	begun, err := steps.Records.Begin(ctx, steps.BeginIn{
+		OperationID: ref.OperationID,
+		RunID:       run,
+		// A reset made from a later point never comes here: it replays the
+		// answer that the old run got, and its first write fails on the fence,
+		// which names the new run.
+		Reset: info.OriginalRunID != "" && info.OriginalRunID != run,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("begin %s: %w", ref.OperationID, err)
 	}
 	if begun.Verdict != steps.Run {
 		workflow.SetCurrentDetails(ctx, "Ended at once: "+begun.Reason)
+		drain(ctx)
 		return nil, nil
 	}
 	spec, ok := operations.Lookup(begun.Kind)
@@ -84,18 +82,19 @@ func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]U
 		ledger:    begun.Effects,
 		attempt:   max(begun.Attempt, 1),
 		step:      begun.Step,
-		forward:   spec.Forward(),
+		forward:   spec.Beyond(begun.Step),
 		cancelled: begun.CancelRequested,
 	}, nil
 }
 
-// Context is what a step before the point of no return runs on: a cancel
-// reaches it. Past that point it is one that no cancel reaches.
+// Context is what the story's steps run on: bounded by the operation's
+// deadline, and reached by a cancel until the point of no return.
 func (s *Saga) Context() workflow.Context {
+	ctx := s.ctx
 	if s.forward {
-		return detached(s.ctx)
+		ctx = detached(ctx)
 	}
-	return s.ctx
+	return steps.Until(ctx, s.Begun.Deadline)
 }
 
 // Attempt is the try that the operation is in, from 1.
@@ -106,6 +105,9 @@ func (s *Saga) NextAttempt() { s.attempt++ }
 
 // Ledger is the operation's effects so far, by Seq.
 func (s *Saga) Ledger() []operations.Effect { return s.ledger }
+
+// Adopt makes a ledger that another step has read or written the saga's own.
+func (s *Saga) Adopt(ledger []operations.Effect) { s.ledger = ledger }
 
 // Token fences the present step on a host.
 func (s *Saga) Token() steps.Token {
@@ -118,35 +120,59 @@ func (s *Saga) Token() steps.Token {
 	}
 }
 
+// Move is what changes when the story moves on, besides the step itself.
+type Move struct {
+	// Host is the host that the step is about; empty keeps the last one.
+	Host string
+	// Intend are effects that the step may have from now on.
+	Intend []operations.Effect
+	// Settle says what became of earlier ones.
+	Settle []steps.Settlement
+	// Message is shown with the step.
+	Message string
+}
+
 // Step moves the story on: the step and its ledger lines are written before
-// anything acts. It returns ErrCancelled where a cancel still counts.
+// anything acts. Before the point of no return it returns ErrCancelled if a
+// cancel has come, steps.ErrDeadline if the operation's time is over.
 func (s *Saga) Step(name string, move Move) error {
-	if name == s.spec.PointOfNoReturn && !s.wasCancelled() {
-		s.forward = true
-	}
-	if s.wasCancelled() && !s.forward {
-		return ErrCancelled
-	}
-	if !s.forward && !s.Begun.Deadline.IsZero() && workflow.Now(s.ctx).After(s.Begun.Deadline) {
-		return faults.New(faults.Internal, "DeadlineExceeded", "the operation did not end in time")
+	if err := s.stopped(); err != nil {
+		return err
 	}
 	if err := s.advance(name, move); err != nil {
 		return err
 	}
-	if s.wasCancelled() && !s.forward {
+	// The answer may have brought a cancel.
+	if err := s.stopped(); err != nil {
+		return err
+	}
+	s.forward = s.forward || s.spec.Beyond(name)
+	return nil
+}
+
+// stopped says why the story may not go on, if so.
+func (s *Saga) stopped() error {
+	switch {
+	case s.forward:
+		return nil
+	case s.wasCancelled():
 		return ErrCancelled
+	case !s.Begun.Deadline.IsZero() && workflow.Now(s.ctx).After(s.Begun.Deadline):
+		return steps.ErrDeadline
 	}
 	return nil
 }
 
-// Adopt makes a ledger that was read or written by another step the saga's own.
-func (s *Saga) Adopt(ledger []operations.Effect) { s.ledger = ledger }
+// wasCancelled says whether a cancel has come by either way: Temporal's, or
+// the row's, which also works while Temporal is down.
+func (s *Saga) wasCancelled() bool { return s.cancelled || s.ctx.Err() != nil }
 
+// advance writes the step down and shows it.
 func (s *Saga) advance(name string, move Move) error {
 	for i := range move.Intend {
 		move.Intend[i].Attempt = s.attempt
 	}
-	out, err := steps.Records.Advance(detached(s.ctx), steps.AdvanceIn{
+	out, err := steps.Records.Advance(s.ctx, steps.AdvanceIn{
 		Fence: s.Fence, Step: name, Attempt: s.attempt,
 		Host: move.Host, Intend: move.Intend, Settle: move.Settle, Message: move.Message,
 	})
@@ -155,95 +181,29 @@ func (s *Saga) advance(name string, move Move) error {
 	}
 	s.step, s.ledger = name, out.Effects
 	s.cancelled = s.cancelled || out.CancelRequested
-	workflow.SetCurrentDetails(s.ctx, fmt.Sprintf("**%s**, attempt %d %s", name, s.attempt, move.Message))
-	return nil
+	return s.show(move)
 }
 
-// wasCancelled says whether a cancel has come by either way: Temporal's, or
-// the row's, which also works while Temporal is down.
-func (s *Saga) wasCancelled() bool { return s.cancelled || s.ctx.Err() != nil }
+// hostAttribute is the search attribute that operators find a host's workflows by.
+var hostAttribute = temporal.NewSearchAttributeKeyKeyword("Host")
 
-// Outcome is what a story makes true when its operation ends.
-type Outcome struct {
-	// Server is published if the story succeeded, OnFailure if it did not.
-	Server    *steps.ServerOutcome
-	OnFailure *steps.ServerOutcome
-	// Settle is written with it. On success every effect that is still open
-	// passes to the resource's own rows.
-	Settle []steps.Settlement
-}
-
-// Close ends the operation by what the story returned: done; or undone, last
-// effect first, and failed or cancelled; or, if another operation has taken
-// over, nothing at all.
-func (s *Saga) Close(outcome Outcome, story error) error {
-	if story == nil {
-		return s.finish(steps.FinishIn{Result: operations.ResultDone, Server: outcome.Server, Settle: outcome.Settle}, nil)
-	}
-	if superseded(story) {
-		workflow.SetCurrentDetails(s.ctx, "Superseded by another operation")
-		return nil
-	}
-	if err := s.UndoAll(reason(story)); err != nil {
-		if superseded(err) {
-			return nil
+// show tells the Temporal UI where the story is.
+func (s *Saga) show(move Move) error {
+	if move.Host != "" && move.Host != s.host {
+		s.host = move.Host
+		if err := workflow.UpsertTypedSearchAttributes(s.ctx, hostAttribute.ValueSet(s.host)); err != nil {
+			return fmt.Errorf("name the host: %w", err)
 		}
-		return err
 	}
-	in := steps.FinishIn{Result: operations.ResultFailed, Fault: fault(story), Server: outcome.OnFailure}
-	if s.wasCancelled() {
-		in.Result = operations.ResultCancelled
+	details := fmt.Sprintf("**%s**, attempt %d", s.step, s.attempt)
+	if s.host != "" {
+		details += ", host " + s.host
 	}
-	return s.finish(in, story)
-}
-
-func (s *Saga) finish(in steps.FinishIn, story error) error {
-	in.Fence = s.Fence
-	if s.wasCancelled() && in.Result == operations.ResultDone {
-		in.Note = "a cancel came after the point of no return; the work was finished"
+	if move.Message != "" {
+		details += ": " + move.Message
 	}
-	if _, err := steps.Records.Finish(detached(s.ctx), in); err != nil {
-		if superseded(err) {
-			return nil
-		}
-		return fmt.Errorf("finish: %w", err)
-	}
-	switch in.Result {
-	case operations.ResultCancelled:
-		return temporal.NewCanceledError(in.Fault.Message)
-	case operations.ResultFailed:
-		return temporal.NewNonRetryableApplicationError(in.Fault.Message, in.Fault.Code, nil)
-	}
+	workflow.SetCurrentDetails(s.ctx, details)
 	return nil
-}
-
-// fault is what the user reads of the story's error.
-func fault(story error) *steps.Fault {
-	f := steps.Decode(story)
-	if f == nil && !errors.As(story, &f) {
-		f = faults.New(faults.Internal, "InternalError", "%s", reason(story))
-	}
-	return &steps.Fault{Code: f.Code, Message: f.Message, HTTPCode: 500}
-}
-
-func reason(story error) string {
-	if f := steps.Decode(story); f != nil {
-		return f.Message
-	}
-	var f *faults.Error
-	switch {
-	case errors.As(story, &f):
-		return f.Message
-	case temporal.IsCanceledError(story):
-		return ErrCancelled.Message
-	case steps.IsHostSilent(story):
-		return "the host did not answer in time"
-	}
-	return story.Error()
-}
-
-func superseded(err error) bool {
-	return steps.IsSuperseded(err) || faults.Is(err, faults.Superseded)
 }
 
 // detached gives a context that no cancel of the workflow reaches.

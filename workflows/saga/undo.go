@@ -3,73 +3,92 @@ package saga
 // Undo: the ledger read from its end.
 
 import (
-	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 )
 
-// Undo takes one effect back and says what became of it: Undone, or Owed when
-// its host is down. It runs on a context that no cancel reaches, may run twice,
-// and returns an error only if the effect could not be judged.
-type Undo func(ctx workflow.Context, s *Saga, e operations.Effect) (operations.EffectState, error)
+// Undo takes one effect back. It runs on a context that no cancel reaches and
+// that ends after Patience, and it may run twice: what is gone already is
+// success. The undo of an effect on a host that fails for whatever reason is
+// owed by the host, which repeats it before any other work.
+type Undo func(ctx workflow.Context, s *Saga, e operations.Effect) error
 
-// UndoAll takes back every open effect, last first. One that fails is left
-// open in the ledger, where the audit names it, and the others still go.
-// It returns an error only if the ledger can't be written, Superseded included.
+// Patience is how long the undo of one effect is tried. A host that is alive
+// and can't do it in that time needs a restart or an operator, and pays then.
+const Patience = 10 * time.Minute
+
+// UndoAll takes back every open effect, last first. One that can be neither
+// undone nor owed stays open in the ledger, where the audit names it, and the
+// others still go. It returns an error only if the ledger can't be written.
 func (s *Saga) UndoAll(why string) error {
-	return s.undoEach(why, func(operations.Effect) bool { return true })
+	// The write also reads: a step whose answer was lost may have left lines
+	// that this run has not heard of.
+	if err := s.advance(operations.StepUndo, Move{Message: why}); err != nil {
+		return err
+	}
+	return s.undoOpen()
 }
 
-// UndoAttempt takes back the open effects of the present attempt.
-func (s *Saga) UndoAttempt(why string) error {
-	return s.undoEach(why, func(e operations.Effect) bool { return e.Attempt == s.attempt })
+// TakeAway is a story whose work is the undo itself, under the name of step:
+// holds go into the ledger, those excepted that an earlier run has put there
+// and perhaps settled, and then everything in it is taken back. What can't be
+// is its error.
+func (s *Saga) TakeAway(step, host string, holds []operations.Effect) error {
+	known := func(h operations.Effect) bool {
+		return slices.ContainsFunc(s.ledger, func(e operations.Effect) bool {
+			return e.Kind == h.Kind && e.Ref == h.Ref && e.Host == h.Host
+		})
+	}
+	if err := s.Step(step, Move{Host: host, Intend: slices.DeleteFunc(slices.Clone(holds), known)}); err != nil {
+		return err
+	}
+	if err := s.undoOpen(); err != nil {
+		return err
+	}
+	for _, e := range s.ledger {
+		if e.Open() {
+			return faults.New(faults.Internal, "NotRemoved", "%s %s could not be removed", e.Kind, e.Ref)
+		}
+	}
+	return nil
 }
 
-func (s *Saga) undoEach(why string, which func(operations.Effect) bool) error {
+// undoOpen takes back what is open, under the step that the operation is in.
+func (s *Saga) undoOpen() error {
 	for _, e := range slices.Backward(slices.Clone(s.ledger)) {
-		if !e.Open() || !which(e) {
+		if !e.Open() {
 			continue
 		}
-		if s.step != operations.StepUndo {
-			if err := s.advance(operations.StepUndo, Move{Message: why}); err != nil {
-				return err
-			}
-		}
-		state, err := s.undo[e.Kind](detached(s.ctx), s, e)
-		if superseded(err) {
+		move := Move{Settle: []steps.Settlement{{Seq: e.Seq, State: operations.Undone}}}
+		if err := s.undoOne(e); superseded(err) {
 			return err
-		}
-		if err != nil {
+		} else if err != nil {
 			workflow.GetLogger(s.ctx).Error("undo failed", "kind", e.Kind, "ref", e.Ref, "host", e.Host, "error", err)
-			continue
+			if e.Host == "" {
+				continue
+			}
+			move.Settle[0].State = operations.Owed
+			move.Message = fmt.Sprintf("%s is owed: %s", e.Kind, Reason(err).Message)
 		}
-		if err := s.advance(operations.StepUndo, Move{Settle: []steps.Settlement{{Seq: e.Seq, State: state}}}); err != nil {
+		if err := s.advance(s.step, move); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ErrHostDown is the verdict on a host that neither takes work nor shows life.
-var ErrHostDown = errors.New("the host is down")
-
-// OnHost runs f, a step on a host's queue, and repeats it for as long as the
-// host is alive and merely slow to take it. It returns ErrHostDown once the
-// host's heartbeats have stopped too.
-func OnHost(ctx workflow.Context, host string, f func() error) error {
-	for {
-		err := f()
-		if !steps.IsHostSilent(err) {
-			return err
-		}
-		if h, lookErr := steps.Records.Host(ctx, steps.HostIn{HostID: host}); lookErr != nil {
-			return lookErr
-		} else if !h.Up {
-			return ErrHostDown
-		}
+func (s *Saga) undoOne(e operations.Effect) error {
+	undo, ok := s.undo[e.Kind]
+	if !ok {
+		return faults.New(faults.Internal, "UnknownEffect", "this release has no undo for %s", e.Kind)
 	}
+	ctx := detached(s.ctx)
+	return undo(steps.Until(ctx, workflow.Now(ctx).Add(Patience)), s, e)
 }

@@ -2,16 +2,24 @@ package server
 
 // Build makes a server that the API has accepted.
 //
-//	BUILD/scheduling ──schedule──► BUILD/networking ──► BUILD/spawning ──guest──► ACTIVE
-//	       ▲                                                  │ host failed
-//	       └──────────── undone or owed, next host ◄──────────┘
+//	BUILD ──schedule──► claim on a host ──guest──► domain and disks ──► ACTIVE
+//	            ▲                                        │ the host failed
+//	            └────── undone or owed, next host ◄──────┘
 //
-// Point of no return: none before it finishes.
+// Point of no return: none before it finishes; its deadline (an hour) is the
+// patience with a host that is alive and takes no work.
 //
-//	before      a row in BUILD, nothing outside
-//	after       the guest runs on one host, the row says which
-//	cancelled   at any step: no guest, disk, port or claim; the row is in ERROR
-//	            and says so (a delete that pre-empted the build goes on from there)
+//	step      before it                 after it                   its undo
+//	schedule  a row in BUILD,           room is claimed on a host, the room is given back,
+//	          nothing outside           the ledger says where      or owed with the guest
+//	guest     the same                  the guest runs there       domain and disks are
+//	                                                               removed, or owed
+//	finish    the same                  ACTIVE, on its host; claim and guest are the
+//	                                    server's own
+//
+//	cancelled at any step, failed or out of time: no guest, disk or claim, or a
+//	debt of a host that is down; the row is in ERROR and says why, off any host
+//	(a delete that pre-empted the build goes on from there)
 
 import (
 	"errors"
@@ -38,6 +46,12 @@ func Build(ctx workflow.Context, ref steps.Ref) error {
 }
 
 func build(s *saga.Saga) (*steps.ServerOutcome, error) {
+	if s.Begun.Step == operations.StepUndo {
+		// An earlier run was lost while it was leaving a host.
+		if err := leaveHost(s, errors.New("the attempt was interrupted")); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		host, err := schedule(s)
 		if err != nil {
@@ -47,13 +61,12 @@ func build(s *saga.Saga) (*steps.ServerOutcome, error) {
 		if err == nil {
 			return running(host, power), nil
 		}
-		if !anotherHostMayDo(err) || s.Attempt() == maxBuildAttempts {
+		if !anotherHostMayDo(err) {
 			return nil, err
 		}
-		if err := s.UndoAttempt("leaving the host"); err != nil {
+		if err := leaveHost(s, err); err != nil {
 			return nil, err
 		}
-		s.NextAttempt()
 	}
 }
 
@@ -71,6 +84,9 @@ func schedule(s *saga.Saga) (host string, err error) {
 	}
 	claim, err := steps.Placement.Claim(s.Context(), steps.ClaimIn{Fence: s.Fence, Attempt: s.Attempt(), Exclude: tried})
 	if err != nil {
+		if len(tried) > 0 && saga.Reason(err).Kind == faults.NoCapacity {
+			return "", retriesExceeded("Exhausted all hosts available for retrying build failures for instance %s.", s.Begun.ResourceID)
+		}
 		return "", err
 	}
 	s.Adopt(claim.Effects)
@@ -91,18 +107,38 @@ func spawn(s *saga.Saga, host string) (powerState int, err error) {
 		return 0, err
 	}
 	var built steps.BuildOut
-	err = saga.OnHost(s.Context(), host, func() (err error) {
-		built, err = steps.Libvirt.Build(s.Context(), host, steps.BuildIn{Token: s.Token(), Spec: spec})
+	err = saga.OnHost(s.Context(), host, func(ctx workflow.Context) (err error) {
+		built, err = steps.Libvirt.Build(ctx, host, steps.BuildIn{Token: s.Token(), Spec: spec})
 		return err
 	})
 	return built.PowerState, err
 }
 
-// anotherHostMayDo tells a failure of the host from one of the request.
+// leaveHost undoes the attempt and counts the next, if there may be one.
+func leaveHost(s *saga.Saga, why error) error {
+	reason := saga.Reason(why).Message
+	if err := s.UndoAll("leaving the host: " + reason); err != nil {
+		return err
+	}
+	if s.Attempt() == maxBuildAttempts {
+		return retriesExceeded("Exceeded max scheduling attempts %d for instance %s. Last exception: %s",
+			maxBuildAttempts, s.Begun.ResourceID, reason)
+	}
+	s.NextAttempt()
+	return nil
+}
+
+// retriesExceeded has the words of nova.exception.MaxRetriesExceeded.
+func retriesExceeded(format string, args ...any) error {
+	return faults.New(faults.NoCapacity, "MaxRetriesExceeded", "Exceeded maximum number of retries. "+format, args...)
+}
+
+// anotherHostMayDo tells a failure of the host from one of the request, the
+// operation's time or its owner.
 func anotherHostMayDo(err error) bool {
-	if errors.Is(err, saga.ErrHostDown) || steps.IsHostSilent(err) {
+	if errors.Is(err, saga.ErrHostDown) || steps.IsTooSlow(err) {
 		return true
 	}
 	f := steps.Decode(err)
-	return f != nil && (f.Kind == faults.Unavailable || f.Kind == faults.Internal || f.Kind == faults.NoCapacity)
+	return f != nil && (f.Kind.Retryable() || f.Kind == faults.NoCapacity)
 }

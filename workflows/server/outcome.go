@@ -1,23 +1,67 @@
 package server
 
-// What finished operations make true of a server's row.
+// What finished operations make true of a server's row. The task state is
+// cleared by every one of them.
 
 import "holdfast.dev/internal/steps"
 
 // Values of vm_state that workflows set (contracts: status-map.json).
 const (
-	vmActive = "active"
-	vmError  = "error"
+	vmActive    = "active"
+	vmStopped   = "stopped"
+	vmPaused    = "paused"
+	vmSuspended = "suspended"
+	vmError     = "error"
+	vmDeleted   = "deleted"
 )
+
+// Numbers of power states (contracts: status-map.json).
+const (
+	powerNone      = 0
+	powerRunning   = 1
+	powerPaused    = 3
+	powerShutdown  = 4
+	powerCrashed   = 6
+	powerSuspended = 7
+)
+
+// stateOfPower is the vm_state of a server whose guest was found in a power state.
+var stateOfPower = map[int]string{
+	powerRunning:   vmActive,
+	powerPaused:    vmPaused,
+	powerShutdown:  vmStopped,
+	powerCrashed:   vmStopped,
+	powerSuspended: vmSuspended,
+}
 
 // running: the guest runs on host.
 func running(host string, power int) *steps.ServerOutcome {
-	state := vmActive
-	return &steps.ServerOutcome{VMState: &state, PowerState: &power, Host: &host, Launched: true}
+	return &steps.ServerOutcome{VMState: new(vmActive), PowerState: &power, Host: &host, Launched: true}
 }
 
 // failed: nothing is left outside and the row is in ERROR, off any host.
 func failed() *steps.ServerOutcome {
-	state, none, power := vmError, "", 0
-	return &steps.ServerOutcome{VMState: &state, Host: &none, PowerState: &power}
+	return &steps.ServerOutcome{VMState: new(vmError), PowerState: new(powerNone), Host: new("")}
+}
+
+// deleted: nothing is left outside but debts; the host stays in the row.
+func deleted() *steps.ServerOutcome {
+	return &steps.ServerOutcome{VMState: new(vmDeleted), PowerState: new(powerNone), Deleted: true}
+}
+
+// broken: the row is in ERROR where it is; an operator has to look.
+func broken() *steps.ServerOutcome {
+	return &steps.ServerOutcome{VMState: new(vmError)}
+}
+
+// unchanged: only the task is over.
+func unchanged() *steps.ServerOutcome { return &steps.ServerOutcome{} }
+
+// observed: the guest was found in a power state.
+func observed(power int) *steps.ServerOutcome {
+	o := &steps.ServerOutcome{PowerState: &power}
+	if state, ok := stateOfPower[power]; ok {
+		o.VMState = &state
+	}
+	return o
 }

@@ -1,0 +1,114 @@
+package server
+
+// Recover ends an operation whose workflow died by other hands than the
+// engine's: terminated or reset by an operator, or failed by a fault of ours.
+// The dead one's open ledger lines are its own now.
+//
+//	dead before its point of no return ──undo──► what was true before, or ERROR
+//	dead past it, or forward from its first step ──guest──► finished
+//
+// Point of no return: it is forward from its first step, and nothing cuts it
+// short, since it holds the only list of what must be undone.
+//
+//	dead kind         what is true after
+//	build             as after a failed one: nothing outside, or a debt; ERROR
+//	delete            finished: DELETED
+//	power operations  before the step guest nothing had been done: as it was;
+//	                  from there on finished: the guest is driven to the state
+//	                  that was asked for, and the row says what was found
+//
+// The user reads what happened as the server's fault unless the work was finished.
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/saga"
+)
+
+// recovery is what becomes of a lost operation of one kind.
+type recovery struct {
+	// finish does the rest of the work of one past its point of no return; nil
+	// for a kind that has none.
+	finish func(*saga.Saga) (*steps.ServerOutcome, error)
+	// undone is what is true once one before that point has been undone, or one
+	// past it could not be finished.
+	undone func() *steps.ServerOutcome
+}
+
+// A reboot that was lost may have happened or not; either way the guest has to
+// run afterwards.
+var recoveries = map[operations.Kind]recovery{
+	operations.ServerBuild:      {undone: failed},
+	operations.ServerDelete:     {finish: remove, undone: broken},
+	operations.ServerStart:      {finish: drive(steps.PowerStart), undone: unchanged},
+	operations.ServerStop:       {finish: drive(steps.PowerStop), undone: unchanged},
+	operations.ServerReboot:     {finish: drive(steps.PowerStart), undone: unchanged},
+	operations.ServerHardReboot: {finish: drive(steps.PowerStart), undone: unchanged},
+	operations.ServerPause:      {finish: drive(steps.PowerPause), undone: unchanged},
+	operations.ServerUnpause:    {finish: drive(steps.PowerUnpause), undone: unchanged},
+	operations.ServerSuspend:    {finish: drive(steps.PowerSuspend), undone: unchanged},
+	operations.ServerResume:     {finish: drive(steps.PowerResume), undone: unchanged},
+}
+
+// Recover is the workflow of operations.ServerRecover.
+func Recover(ctx workflow.Context, ref steps.Ref) error {
+	s, err := saga.Begin(ctx, ref, undo)
+	if s == nil {
+		return err
+	}
+	outcome, err := recoverDead(s)
+	return s.Close(outcome, err)
+}
+
+func recoverDead(s *saga.Saga) (saga.Outcome, error) {
+	dead := s.Begun.Recovers
+	if dead == nil {
+		return saga.Outcome{OnFailure: broken()}, faults.New(faults.Internal, "NothingToRecover", "the operation names no other to recover")
+	}
+	spec, _ := operations.Lookup(dead.Kind)
+	row, ok := recoveries[dead.Kind]
+	if !ok {
+		row.undone = broken
+	}
+	if row.finish != nil && spec.Beyond(dead.Step) {
+		done, err := row.finish(s)
+		return saga.Outcome{Server: done, OnFailure: row.undone()}, err
+	}
+	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", dead.OperationID, dead.Step))
+	return saga.Outcome{Server: row.undone(), OnFailure: row.undone(), Fault: lost(dead, spec)}, err
+}
+
+// lost tells the user what happened.
+func lost(dead *steps.Recovered, spec operations.Spec) *steps.Fault {
+	f := &steps.Fault{Code: "OperationLost", HTTPCode: 500}
+	f.Message = fmt.Sprintf("The %s was interrupted by an operator or a fault of the control plane and has been undone.", spec.Verb)
+	if dead.Cancelled {
+		f.Code, f.HTTPCode = saga.ErrCancelled.Code, 409
+		f.Message = fmt.Sprintf("The %s was cancelled and has been undone.", spec.Verb)
+	}
+	return f
+}
+
+// drive brings the guest to the power state that was asked for.
+func drive(action steps.PowerAction) func(*saga.Saga) (*steps.ServerOutcome, error) {
+	return func(s *saga.Saga) (*steps.ServerOutcome, error) {
+		host := s.Begun.Server.Host
+		if err := s.Step(operations.StepGuest, saga.Move{Host: host}); err != nil {
+			return nil, err
+		}
+		var found steps.PowerOut
+		err := saga.OnHost(s.Context(), host, func(ctx workflow.Context) (err error) {
+			found, err = steps.Libvirt.Power(ctx, host, steps.PowerIn{Token: s.Token(), Action: action})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return observed(found.PowerState), nil
+	}
+}

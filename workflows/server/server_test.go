@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"testing"
+
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/server"
+	"holdfast.dev/workflows/workflowtest"
+)
+
+func building() *workflowtest.World {
+	return workflowtest.NewWorld(operations.ServerBuild, workflowtest.Server{VMState: "building", TaskState: "scheduling"}, "host-1", "host-2")
+}
+
+func badImage() *workflowtest.World {
+	w := building()
+	w.BadImage = true
+	return w
+}
+
+func broken(w *workflowtest.World, hosts ...string) *workflowtest.World {
+	for _, name := range hosts {
+		w.Hosts[name].Broken = true
+	}
+	return w
+}
+
+func cancelled(w *workflowtest.World) *workflowtest.World {
+	w.Op.CancelRequested = true
+	return w
+}
+
+func deleting() *workflowtest.World {
+	return workflowtest.NewWorld(operations.ServerDelete, workflowtest.Server{VMState: "active", TaskState: "deleting", PowerState: 1}, "host-1", "host-2")
+}
+
+// histories are written by TestOnTemporal.
+const histories = "testdata/histories"
+
+func TestReplay(t *testing.T) { workflowtest.Replay(t, server.Workflows, histories) }
+
+const (
+	isActive  = "active, power 1, on a host"
+	isError   = "error, power 0, on no host"
+	isDeleted = "deleted, power 0, on a host"
+	isNothing = "deleted, power 0, on no host"
+)
+
+func TestBuild(t *testing.T) {
+	workflowtest.Every(t, workflowtest.Story{
+		Workflow: server.Build,
+		Scenarios: []workflowtest.Scenario{
+			{Name: "done", World: building, Result: operations.ResultDone},
+			{Name: "done on the second host", Result: operations.ResultDone,
+				World: func() *workflowtest.World { return broken(building(), "host-1") }},
+			{Name: "no host can", Result: operations.ResultFailed,
+				World:   func() *workflowtest.World { return broken(building(), "host-1", "host-2") },
+				Message: "Exceeded maximum number of retries. Exhausted all hosts available for retrying build failures for instance " + workflowtest.ServerID + "."},
+			{Name: "no host", Result: operations.ResultFailed, Message: "No valid host was found.",
+				World: func() *workflowtest.World { return building().Down("host-1").Down("host-2") }},
+			{Name: "bad image", World: badImage, Result: operations.ResultFailed,
+				Message: "Image is unacceptable: not what it claims to be"},
+			{Name: "cancelled", Result: operations.ResultCancelled, Message: "the operation was cancelled",
+				World: func() *workflowtest.World { return cancelled(building()) }},
+		},
+		Ends: map[operations.Result][]string{
+			operations.ResultDone:      {isActive},
+			operations.ResultFailed:    {isError},
+			operations.ResultCancelled: {isError},
+		},
+	})
+}
+
+func TestDelete(t *testing.T) {
+	workflowtest.Every(t, workflowtest.Story{
+		Workflow: server.Delete,
+		Scenarios: []workflowtest.Scenario{
+			{Name: "done", Result: operations.ResultDone,
+				World: func() *workflowtest.World { return deleting().Place("host-1") }},
+			{Name: "never placed", Result: operations.ResultDone, World: deleting},
+			{Name: "host down", Result: operations.ResultDone, Debts: 2,
+				World: func() *workflowtest.World { return deleting().Place("host-1").Down("host-1") }},
+		},
+		Ends: map[operations.Result][]string{operations.ResultDone: {isDeleted, isNothing}},
+	})
+}
+
+// lost is a world in which an operation of kind was lost at step, seen by the
+// recover operation that has its ledger.
+func lost(kind operations.Kind, step string, setUp func(*workflowtest.World)) func() *workflowtest.World {
+	return func() *workflowtest.World {
+		w := workflowtest.NewWorld(operations.ServerRecover, workflowtest.Server{VMState: "active", TaskState: "busy", PowerState: 1}, "host-1", "host-2")
+		w.Recovers = &steps.Recovered{OperationID: "server/dead", Kind: kind, Step: step}
+		setUp(w)
+		return w
+	}
+}
+
+// halfBuilt is what a build leaves that was lost while its guest was being made.
+func halfBuilt(w *workflowtest.World) {
+	w.Server.VMState, w.Server.PowerState = "building", 0
+	w.Hosts["host-1"].Claims[workflowtest.ServerID] = true
+	w.Hosts["host-1"].Guests[workflowtest.ServerID] = true
+	w.Ledger = []operations.Effect{
+		{Seq: 1, Kind: operations.EffectClaim, Ref: workflowtest.ServerID, Host: "host-1", Attempt: 1, State: operations.Done},
+		{Seq: 2, Kind: operations.EffectGuest, Ref: workflowtest.ServerID, Host: "host-1", Attempt: 1, State: operations.Intended},
+	}
+}
+
+func placed(w *workflowtest.World) { w.Place("host-1") }
+
+func TestRecover(t *testing.T) {
+	const undone = "The build was interrupted by an operator or a fault of the control plane and has been undone."
+	workflowtest.Every(t, workflowtest.Story{
+		Workflow: server.Recover,
+		Scenarios: []workflowtest.Scenario{
+			{Name: "build", World: lost(operations.ServerBuild, operations.StepGuest, halfBuilt),
+				Result: operations.ResultDone, Message: undone},
+			{Name: "build on a host that is down", Result: operations.ResultDone, Message: undone, Debts: 2,
+				World: lost(operations.ServerBuild, operations.StepGuest, func(w *workflowtest.World) { halfBuilt(w); w.Down("host-1") })},
+			{Name: "build that was to be cancelled", Result: operations.ResultDone, Message: "The build was cancelled and has been undone.",
+				World: lost(operations.ServerBuild, operations.StepUndo, func(w *workflowtest.World) { halfBuilt(w); w.Recovers.Cancelled = true })},
+			{Name: "delete", World: lost(operations.ServerDelete, operations.StepGuest, placed), Result: operations.ResultDone},
+			{Name: "stop before it acted", World: lost(operations.ServerStop, "", placed), Result: operations.ResultDone,
+				Message: "The stop was interrupted by an operator or a fault of the control plane and has been undone."},
+			{Name: "stop", World: lost(operations.ServerStop, operations.StepGuest, placed), Result: operations.ResultDone},
+			{Name: "stop on a host that is down", Result: operations.ResultFailed, Message: "the host did not answer in time",
+				World: lost(operations.ServerStop, operations.StepGuest, func(w *workflowtest.World) { w.Place("host-1").Down("host-1") })},
+		},
+		Ends: map[operations.Result][]string{
+			operations.ResultDone:   {isError, isDeleted, isActive, "stopped, power 4, on a host"},
+			operations.ResultFailed: {isActive},
+		},
+	})
+}

@@ -1,0 +1,68 @@
+package workflowtest
+
+// The rules that hold after every run, whatever happened in it.
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"holdfast.dev/internal/operations"
+)
+
+// check holds a world whose operation has ended against every rule.
+func (w *World) check(t *testing.T) {
+	t.Helper()
+	for _, rule := range w.faulty {
+		t.Error(rule)
+	}
+	if w.Op.Finished != 1 {
+		t.Errorf("the operation was finished %d times", w.Op.Finished)
+	}
+	if w.Server.Owner != "" || w.Server.TaskState != "" {
+		t.Errorf("the server is still held by %q for %q", w.Server.Owner, w.Server.TaskState)
+	}
+	if (w.Op.Fault == nil) != (w.Op.Result == operations.ResultDone) && w.Op.Kind != operations.ServerRecover {
+		t.Errorf("%s with fault %v", w.Op.Result, w.Op.Fault)
+	}
+	for _, e := range w.Ledger {
+		if e.Open() {
+			t.Errorf("%s on %s is still open in the ledger", e.Kind, e.Host)
+		}
+		if e.State == operations.Owed && w.Hosts[e.Host].Answers && (w.struck == nil || w.struck.Host != e.Host) {
+			t.Errorf("%s is owed by %s, which is well", e.Kind, e.Host)
+		}
+	}
+	w.checkHosts(t)
+	w.PayDebts()
+	w.checkHosts(t)
+	if t.Failed() {
+		t.Logf("the world at the end:\n%s\ncalls %v", w, w.calls)
+	}
+}
+
+// checkHosts: a claim is there exactly if the server is, or if it is owed; a
+// guest only where a claim is, and for certain where the server is.
+func (w *World) checkHosts(t *testing.T) {
+	t.Helper()
+	home := w.Server.Host
+	if w.Server.Deleted {
+		home = ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
+		h := w.Hosts[name]
+		if claim, want := h.Claims[ServerID], name == home || w.owes(operations.EffectClaim, name); claim != want {
+			t.Errorf("claim on %s: %t, want %t", name, claim, want)
+		}
+		guest := h.Guests[ServerID]
+		if name == home && !guest {
+			t.Errorf("the guest on %s is missing", name)
+		}
+		if guest && name != home && !w.owes(operations.EffectGuest, name) {
+			t.Errorf("a guest is left on %s", name)
+		}
+		if w.owes(operations.EffectGuest, name) && !w.owes(operations.EffectClaim, name) {
+			t.Errorf("%s owes the guest but not its room", name)
+		}
+	}
+}

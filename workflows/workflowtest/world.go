@@ -1,0 +1,211 @@
+package workflowtest
+
+// The world: a model of what the steps of an operation read and change, kept by
+// the rules that internal/engine and the hosts keep.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+)
+
+// ServerID is the server that every world is about.
+const ServerID = "5f0c8b9e-6a3d-4f43-9a51-0c2b7f0e1d11"
+
+// Epoch is when an operation is accepted. It is no fixed date, since the SDK
+// compares the test's clock with the real one.
+var Epoch = time.Now().Truncate(time.Second)
+
+// World is one server, the operation that holds it, and the hosts around it.
+// Its fields are set up by a Scenario and read by tests once a run has ended.
+type World struct {
+	Op     Operation
+	Server Server
+	Ledger []operations.Effect
+	Hosts  map[string]*Host
+	// Recovers is what Begin tells a recover operation.
+	Recovers *steps.Recovered
+	// BadImage makes every build fail as one that can never work.
+	BadImage bool
+	// Linger makes a build stay at work until it is cancelled.
+	Linger bool
+
+	mu       sync.Mutex
+	calls    []Call
+	incident Incident
+	struck   *Call // the call that the incident struck first
+	beyond   bool  // the operation was past its point of no return by then
+	lost     bool  // the workflow is lost: nothing that it calls arrives
+	cancel   func()
+	signal   func()
+	faulty   []string // what broke a rule while it ran
+	frozen   string   // the world when another operation took over
+}
+
+// Operation is the row of the operation.
+type Operation struct {
+	ID              string
+	Kind            operations.Kind
+	Deadline        time.Time
+	Step            string
+	Attempt         int
+	RunID           string
+	CancelRequested bool
+	Finished        int
+	Result          operations.Result
+	Fault           *steps.Fault
+	// Resets counts the runs that were made by a reset.
+	Resets int
+	Note   string
+}
+
+// Server is the row of the server.
+type Server struct {
+	VMState    string
+	TaskState  string
+	PowerState int
+	Host       string
+	Launched   bool
+	Deleted    bool
+	// Owner is the operation that holds the lock.
+	Owner      string
+	Generation int64
+}
+
+// Host is a host: what the database says of it and what is really there.
+type Host struct {
+	// Up is what heartbeats say, Answers whether its worker takes work.
+	Up, Answers bool
+	// SilentFor makes it ignore that many steps and then answer again.
+	SilentFor int
+	// Broken makes every build on it fail, as a full disk would.
+	Broken bool
+	// Room is for how many servers it has room.
+	Room           int
+	Claims, Guests map[string]bool
+	seen           steps.Token
+}
+
+// NewWorld has an operation of kind that was accepted at Epoch, a server that
+// it holds, and healthy empty hosts with the given names.
+func NewWorld(kind operations.Kind, server Server, hosts ...string) *World {
+	spec, _ := operations.Lookup(kind)
+	id := strings.Join([]string{string(spec.Resource), ServerID, spec.Verb, "01jqzk0000000000test"}, "/")
+	server.Owner, server.Generation = id, 7
+	w := &World{
+		Op:     Operation{ID: id, Kind: kind, Deadline: Epoch.Add(spec.Deadline)},
+		Server: server,
+		Hosts:  map[string]*Host{},
+	}
+	for _, name := range hosts {
+		w.Hosts[name] = &Host{Up: true, Answers: true, Room: 1, Claims: map[string]bool{}, Guests: map[string]bool{}}
+	}
+	return w
+}
+
+// Place puts the server's guest and its claim on the host, as a build leaves them.
+func (w *World) Place(host string) *World {
+	w.Server.Host, w.Server.Launched = host, true
+	w.Hosts[host].Claims[ServerID] = true
+	w.Hosts[host].Guests[ServerID] = true
+	return w
+}
+
+// Down makes the host silent and lets its heartbeats stop.
+func (w *World) Down(host string) *World {
+	w.Hosts[host].Up, w.Hosts[host].Answers = false, false
+	return w
+}
+
+// PayDebts brings every host back and lets each pay what it owes, as the host
+// link has it: the guest first, then the claim that was owed with it.
+func (w *World) PayDebts() {
+	for _, h := range w.Hosts {
+		h.Up, h.Answers, h.SilentFor = true, true, 0
+	}
+	for i, e := range slices.Backward(w.Ledger) {
+		if e.State != operations.Owed {
+			continue
+		}
+		switch e.Kind {
+		case operations.EffectGuest:
+			delete(w.Hosts[e.Host].Guests, e.Ref)
+		case operations.EffectClaim:
+			delete(w.Hosts[e.Host].Claims, e.Ref)
+		}
+		w.Ledger[i].State = operations.Undone
+	}
+}
+
+// Row is the server's row as an end is described: "active, power 1, on a host".
+func (w *World) Row() string {
+	place := "on no host"
+	if w.Server.Host != "" {
+		place = "on a host"
+	}
+	return fmt.Sprintf("%s, power %d, %s", w.Server.VMState, w.Server.PowerState, place)
+}
+
+// String is everything there is, for comparison and for the reader of a failure.
+func (w *World) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "server %+v\nstep %s attempt %d finished %d %s\n", w.Server, w.Op.Step, w.Op.Attempt, w.Op.Finished, w.Op.Result)
+	for _, e := range w.Ledger {
+		fmt.Fprintf(&b, "  %d %s %s attempt %d %s\n", e.Seq, e.Kind, e.Host, e.Attempt, e.State)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
+		h := w.Hosts[name]
+		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests))
+	}
+	return b.String()
+}
+
+// has is what the server has by its own rows: a claim that is owed is the
+// debtor's.
+func (w *World) has() []operations.Effect {
+	var holds []operations.Effect
+	for _, host := range slices.Sorted(maps.Keys(w.Hosts)) {
+		if w.Hosts[host].Claims[ServerID] && !w.owes(operations.EffectClaim, host) {
+			holds = append(holds, operations.Effect{Kind: operations.EffectClaim, Ref: ServerID, Host: host})
+		}
+	}
+	if w.Server.Host != "" {
+		holds = append(holds, operations.Effect{Kind: operations.EffectGuest, Ref: ServerID, Host: w.Server.Host})
+	}
+	return holds
+}
+
+func (w *World) owes(kind operations.EffectKind, host string) bool {
+	return slices.ContainsFunc(w.Ledger, func(e operations.Effect) bool {
+		return e.Kind == kind && e.Host == host && e.State == operations.Owed
+	})
+}
+
+// intend writes a line to the ledger. What is intended twice is one line; one
+// that was undone or is owed is open again.
+func (w *World) intend(e operations.Effect) {
+	for i, o := range w.Ledger {
+		if o.Kind == e.Kind && o.Ref == e.Ref && o.Host == e.Host && o.Attempt == e.Attempt {
+			if o.State == operations.Undone || o.State == operations.Owed {
+				w.Ledger[i].State = operations.Intended
+			}
+			return
+		}
+	}
+	e.Seq, e.State = 1, operations.Intended
+	if n := len(w.Ledger); n > 0 {
+		e.Seq = w.Ledger[n-1].Seq + 1
+	}
+	w.Ledger = append(w.Ledger, e)
+}
+
+// broke notes that a rule was broken.
+func (w *World) broke(format string, args ...any) {
+	w.faulty = append(w.faulty, fmt.Sprintf(format, args...))
+}
