@@ -59,7 +59,7 @@ func TestPrivate(t *testing.T) {
 	run = begin(t, c, "lost")
 	timed("drop Temporal's databases", pair.DropTemporalDatabase)
 	timed("restart Temporal on nothing", pair.RestartTemporal)
-	_, err = c.DescribeWorkflowExecution(within(t, 30*time.Second), "lost", run.GetRunID())
+	_, err = c.DescribeWorkflow(within(t, 30*time.Second), "lost", run.GetRunID())
 	var gone *serviceerror.NotFound
 	if !errors.As(err, &gone) {
 		t.Errorf("a lost workflow: %v, want not found", err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -151,13 +153,16 @@ func TestTemporal(t *testing.T) {
 					t.Fatalf("%d workflows by their attributes, want 1", n)
 				}
 			}
-			listed, err := c.GetSearchAttributes(t.Context()) //nolint:staticcheck // what the UI asks
+			listed, err := c.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 			if err != nil {
 				t.Fatal(err)
 			}
+			if n := len(listed.GetCustomAttributes()); n != 5 {
+				t.Errorf("%d search attributes, want 5", n)
+			}
 			for _, name := range []string{"Kind", "ProjectId", "ResourceId", "Host", "RequestId"} {
-				if _, ok := listed.GetKeys()[name]; !ok {
-					t.Errorf("%s is not listed", name)
+				if got := listed.GetCustomAttributes()[name]; got != enums.INDEXED_VALUE_TYPE_KEYWORD {
+					t.Errorf("%s is listed as %s, want a keyword", name, got)
 				}
 			}
 		})
