@@ -8,12 +8,12 @@ TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/tempora
 .PHONY: build test check lint clean
 
 build: bin/holdfast-temporal
-	go build -trimpath -o bin/holdfast .
+	go build -o bin/holdfast .
 
 # The server's dependencies take minutes to compile, so it is built only when
 # its own source has changed.
 bin/holdfast-temporal: $(TEMPORAL_SOURCE)
-	cd dev/temporal && go build -trimpath -ldflags '-s -w' -o ../../$@ .
+	cd dev/temporal && go build -ldflags '-s -w' -o ../../$@ .
 	touch $@
 
 test: check bin/holdfast-temporal

@@ -59,7 +59,10 @@ func run(opts options) (err error) {
 		return err
 	}
 	if opts.uiPort != 0 {
-		stopUI := startUI(opts)
+		stopUI, err := startUI(opts)
+		if err != nil {
+			return err
+		}
 		defer stopUI()
 	}
 	fmt.Println("ready")

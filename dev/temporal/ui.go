@@ -4,15 +4,21 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"net"
+	"strconv"
+	"time"
 
 	"github.com/temporalio/ui-server/v2/server"
 	"github.com/temporalio/ui-server/v2/server/config"
 	"github.com/temporalio/ui-server/v2/server/server_options"
 )
 
-// startUI serves the UI until the function it returns is called.
-func startUI(opts options) (stop func()) {
+// uiTimeout is how long the UI may take until it serves.
+const uiTimeout = 10 * time.Second
+
+// startUI returns when the UI serves, which it does until stop is called. The
+// UI's own way to report a port in use is to end the process.
+func startUI(opts options) (stop func(), err error) {
 	ui := server.NewServer(server_options.WithConfigProvider(&config.Config{
 		TemporalGRPCAddress: opts.address(),
 		Host:                opts.ip,
@@ -24,10 +30,20 @@ func startUI(opts options) (stop func()) {
 		// The UI is reached by plain HTTP on loopback.
 		CORS: config.CORS{CookieInsecure: true},
 	}))
-	go func() {
-		if err := ui.Start(); err != nil {
-			fmt.Fprintln(os.Stderr, "holdfast-temporal: UI:", err)
+	failed := make(chan error, 1)
+	go func() { failed <- ui.Start() }()
+	deadline := time.After(uiTimeout)
+	address := net.JoinHostPort(opts.ip, strconv.Itoa(opts.uiPort))
+	for {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			return ui.Stop, conn.Close()
 		}
-	}()
-	return ui.Stop
+		select {
+		case err := <-failed:
+			return nil, fmt.Errorf("the UI ended: %w", err)
+		case <-deadline:
+			return nil, fmt.Errorf("the UI does not serve on %s", address)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
