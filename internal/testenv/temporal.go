@@ -5,13 +5,16 @@ package testenv
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -48,19 +51,45 @@ func register(ctx context.Context, address, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	service := workflowservice.NewWorkflowServiceClient(conn)
-	_, err = service.RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace:                        name,
-		WorkflowExecutionRetentionPeriod: durationpb.New(7 * 24 * time.Hour),
+	err = persist(ctx, func() error {
+		_, err := service.RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+			Namespace:                        name,
+			WorkflowExecutionRetentionPeriod: durationpb.New(7 * 24 * time.Hour),
+		})
+		if status.Code(err) == codes.AlreadyExists {
+			return nil // an attempt that was answered with an error has made it
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("register namespace %s: %w", name, err)
 	}
-	_, err = service.UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
-		Namespace: name,
-		Config:    &namespace.NamespaceConfig{CustomSearchAttributeAliases: attributes},
+	err = persist(ctx, func() error {
+		_, err := service.UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+			Namespace: name,
+			Config:    &namespace.NamespaceConfig{CustomSearchAttributeAliases: attributes},
+		})
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("search attributes of namespace %s: %w", name, err)
 	}
 	return nil
+}
+
+// persist calls f until it succeeds or fails for good. All changes of
+// namespaces compare one version number of the server's, and of two tests that
+// make theirs at once, one is told that it is unavailable.
+func persist(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if status.Code(err) != codes.Unavailable {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(5*time.Millisecond + rand.N(20*time.Millisecond)):
+		}
+	}
 }

@@ -25,32 +25,26 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 func TestDatabase(t *testing.T) {
-	var group sync.WaitGroup
-	names := make([]string, 8)
-	for i := range names {
-		group.Go(func() {
+	var names sync.Map
+	for i := range 8 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
 			db, err := store.Open(t.Context(), testenv.Database(t), 1)
 			if err != nil {
-				t.Error(err)
-				return
+				t.Fatal(err)
 			}
 			defer db.Close()
-			var user string
+			var name, user string
 			var operations int
 			err = db.Pool.QueryRow(t.Context(), "SELECT current_database(), current_user, (SELECT count(*) FROM engine.operations)").
-				Scan(&names[i], &user, &operations)
+				Scan(&name, &user, &operations)
 			if err != nil || user != "holdfast" || operations != 0 {
 				t.Errorf("user %s, %d operations, %v", user, operations, err)
 			}
+			if _, again := names.LoadOrStore(name, true); again {
+				t.Errorf("%s was given twice", name)
+			}
 		})
-	}
-	group.Wait()
-	seen := map[string]bool{}
-	for _, name := range names {
-		seen[name] = true
-	}
-	if len(seen) != len(names) {
-		t.Errorf("%d databases, want %d", len(seen), len(names))
 	}
 }
 
@@ -126,6 +120,21 @@ func end(t *testing.T, c client.Client, run client.WorkflowRun, name string) {
 	var got string
 	if err := run.Get(ctx, &got); err != nil || got != "hello "+name {
 		t.Fatalf("got %q, %v, want hello %s", got, err, name)
+	}
+}
+
+// TestManyNamespacesAtOnce: the server takes one change of namespaces at a
+// time, which is no test's concern.
+func TestManyNamespacesAtOnce(t *testing.T) {
+	var names sync.Map
+	for i := range 20 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			_, name := testenv.Temporal(t)
+			if _, again := names.LoadOrStore(name, true); again {
+				t.Errorf("%s was given twice", name)
+			}
+		})
 	}
 }
 
