@@ -1,0 +1,161 @@
+package compute_test
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/compute/computetest"
+)
+
+// findings are the names of the probes that find something, with the counts.
+func findings(t testing.TB, e *engine.Engine) map[string]int {
+	t.Helper()
+	report, err := e.Audit(t.Context(), compute.Probes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, f := range report.Findings {
+		found[f.Probe]++
+		if f.Subject == "" || f.Detail == "" {
+			t.Errorf("a finding of %s says nothing: %+v", f.Probe, f)
+		}
+	}
+	return found
+}
+
+// running is an active server on the host, with its claim.
+func running(t testing.TB, db *store.DB, host string) string {
+	t.Helper()
+	s := computetest.AddServer(t, db, "p")
+	if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	publish(t, db, s.ID, steps.ServerOutcome{VMState: pointer("active"), PowerState: pointer(1), Host: &host}, nil)
+	return s.ID
+}
+
+// Each way in which rows can disagree is found by its probe and by no other,
+// and a healthy cloud by none.
+func TestEveryProbeFindsItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		probe  string
+		damage string // one statement; $1 is a running server
+	}{
+		{"", `SELECT $1::uuid`},
+		{"claim-of-other-size", `UPDATE compute.servers SET disk_gb = 9 WHERE id = $1`},
+		{"host-sums", `UPDATE compute.hosts SET vcpus_used = vcpus_used + 1 WHERE id = (SELECT host_id FROM compute.servers WHERE id = $1)`},
+		{"quota-usage", `UPDATE compute.quota_usages SET cores = 7 WHERE project_id = (SELECT project_id FROM compute.servers WHERE id = $1)`},
+		{"server-stuck", `UPDATE compute.servers SET task_state = 'rebooting' WHERE id = $1`},
+		{"server-without-claim", `WITH gone AS (DELETE FROM compute.allocations WHERE server_id = $1 RETURNING host_id)
+			UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0 WHERE id IN (SELECT host_id FROM gone)`},
+		{"claim-unaccounted", `UPDATE compute.servers SET host_id = NULL, vm_state = 'error' WHERE id = $1`},
+		{"server-deleted-with-rest", `WITH gone AS (UPDATE compute.servers SET deleted_at = now(), task_state = 'deleting', host_id = NULL, vm_state = 'deleted' WHERE id = $1 RETURNING id),
+			claim AS (DELETE FROM compute.allocations WHERE server_id = $1),
+			sums AS (UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0)
+			UPDATE compute.quota_usages SET instances = 0, cores = 0, ram_mb = 0`},
+		{"server-nowhere", `WITH claim AS (DELETE FROM compute.allocations WHERE server_id = $1),
+			sums AS (UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0)
+			UPDATE compute.servers SET host_id = NULL WHERE id = $1`},
+	} {
+		t.Run(c.probe, func(t *testing.T) {
+			t.Parallel()
+			db := computetest.Open(t)
+			e := engine.New(db, compute.Resource())
+			id := running(t, db, computetest.AddHost(t, db, "h", computetest.Room))
+			if _, err := db.Pool.Exec(t.Context(), c.damage, id); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int{}
+			if c.probe != "" {
+				want[c.probe] = 1
+			}
+			if got := findings(t, e); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("found %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// While operations are at work, and while a host owes, nothing is found; once
+// the debt is paid the room is free again, and a second word of it changes
+// nothing.
+func TestDebtsAndRunningOperationsAreNoFindings(t *testing.T) {
+	t.Parallel()
+	db := computetest.Open(t)
+	e := engine.New(db, compute.Resource())
+	host := computetest.AddHost(t, db, "h", computetest.Room)
+	s := computetest.AddServer(t, db, "p")
+	silent := func(when string) {
+		t.Helper()
+		if got := findings(t, e); len(got) != 0 {
+			t.Errorf("%s: found %v", when, got)
+		}
+	}
+	var f steps.Fence
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: "p"})
+		if err != nil {
+			return err
+		}
+		f = steps.Fence{OperationID: accepted.OperationID, RunID: "run"}
+		begun, err := e.Begin(t.Context(), tx, steps.BeginIn{OperationID: f.OperationID, RunID: f.RunID})
+		f.Generation = begun.Generation
+		return err
+	})
+	silent("a build has begun")
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		_, err := e.Intend(t.Context(), tx, f,
+			operations.Effect{Kind: operations.EffectClaim, Ref: s.ID, Host: host, State: operations.Done},
+			operations.Effect{Kind: operations.EffectGuest, Ref: s.ID, Host: host})
+		if err != nil {
+			return err
+		}
+		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, s.Room())
+		return err
+	})
+	silent("it has a claim")
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		if err := compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: pointer(string(servers.VMError))}, nil); err != nil {
+			return err
+		}
+		_, err := e.Finish(t.Context(), tx, steps.FinishIn{Fence: f, Result: operations.ResultFailed, Settle: []steps.Settlement{
+			{Seq: 1, State: operations.Owed}, {Seq: 2, State: operations.Owed}}})
+		return err
+	})
+	silent("its host owes")
+	used := func() int {
+		h, err := compute.GetHost(t.Context(), db.Pool, host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.VCPUsUsed
+	}
+	if used() != 1 {
+		t.Errorf("%d CPUs are used while the guest is owed", used())
+	}
+	pay := func() error {
+		return db.InTx(t.Context(), func(tx store.Tx) error { return compute.PayDebt(t.Context(), tx, e, host, f.OperationID, 2) })
+	}
+	if err := pay(); err != nil || used() != 0 {
+		t.Errorf("paid (%v), %d CPUs are used", err, used())
+	}
+	silent("it is paid")
+
+	// The server has come back to that host meanwhile.
+	if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	publish(t, db, s.ID, steps.ServerOutcome{VMState: pointer("active"), Host: &host}, nil)
+	if err := pay(); err != nil || used() != 1 {
+		t.Errorf("paid again (%v), %d CPUs are used", err, used())
+	}
+	silent("it is paid twice")
+}
