@@ -1,0 +1,94 @@
+package config
+
+// The typed configuration. Each field's key, default and meaning stand in keys.go.
+
+import "time"
+
+// Config is the whole configuration of a Holdfast process.
+type Config struct {
+	Database  Database  `koanf:"database"`
+	Temporal  Temporal  `koanf:"temporal"`
+	API       API       `koanf:"api"`
+	Compute   Compute   `koanf:"compute"`
+	Hostlink  Hostlink  `koanf:"hostlink"`
+	Host      Host      `koanf:"host"`
+	Log       Log       `koanf:"log"`
+	Telemetry Telemetry `koanf:"telemetry"`
+	Dev       Dev       `koanf:"dev"`
+}
+
+// Database is where Holdfast's own data lives.
+type Database struct {
+	DSN            string `koanf:"dsn"`
+	MaxConnections int32  `koanf:"max_connections"`
+}
+
+// Temporal is the engine that carries operations out.
+type Temporal struct {
+	Address   string `koanf:"address"`
+	Namespace string `koanf:"namespace"`
+}
+
+// API is the HTTP server of the service APIs.
+type API struct {
+	Listen string `koanf:"listen"`
+	// PublicURL is the scheme, host and port that links show; empty takes them
+	// from each request.
+	PublicURL        string        `koanf:"public_url"`
+	MaxBodyBytes     int64         `koanf:"max_body_bytes"`
+	RequestTimeout   time.Duration `koanf:"request_timeout"`
+	StarterQueue     int           `koanf:"starter_queue"`
+	StarterWorkers   int           `koanf:"starter_workers"`
+	MaxPageSize      int           `koanf:"max_page_size"`
+	ShutdownPatience time.Duration `koanf:"shutdown_patience"`
+}
+
+// Compute is what the compute service does by configuration.
+type Compute struct {
+	HostDownAfter time.Duration `koanf:"host_down_after"`
+}
+
+// Hostlink is the connection between hosts and the API.
+type Hostlink struct {
+	URL     string `koanf:"url"`
+	Listen  string `koanf:"listen"`
+	KeyFile string `koanf:"key_file"`
+}
+
+// Host is a worker beside a hypervisor.
+type Host struct {
+	Name     string `koanf:"name"`
+	StateDir string `koanf:"state_dir"`
+	Driver   string `koanf:"driver"`
+}
+
+// Log is how the process logs.
+type Log struct {
+	Level  string `koanf:"level"`
+	Format string `koanf:"format"`
+}
+
+// Telemetry is where the process shows its state. An empty address serves
+// nothing there.
+type Telemetry struct {
+	APIListen     string `koanf:"api_listen"`
+	ControlListen string `koanf:"control_listen"`
+	HostListen    string `koanf:"host_listen"`
+	// OTLPEndpoint is where traces go, "http://127.0.0.1:4318"; empty for none.
+	OTLPEndpoint string `koanf:"otlp_endpoint"`
+}
+
+// Dev is for the development cloud and tests only.
+type Dev struct {
+	// StaticTokens stand in for Keystone. An API without them and without
+	// Keystone doesn't start.
+	StaticTokens []StaticToken `koanf:"static_tokens"`
+}
+
+// StaticToken is a token that is always valid, and who it speaks for.
+type StaticToken struct {
+	Token   string   `koanf:"token"`
+	User    string   `koanf:"user"`
+	Project string   `koanf:"project"`
+	Roles   []string `koanf:"roles"`
+}

@@ -1,0 +1,63 @@
+package config
+
+// The table of keys.
+
+import (
+	"strings"
+	"time"
+)
+
+// Key is one key of the configuration.
+type Key struct {
+	// Name is the path in the YAML file, "database.dsn".
+	Name string
+	// Default also fixes the type of the value.
+	Default any
+	// Doc is a sentence for docs/configuration.md.
+	Doc string
+}
+
+// Env is the environment variable of the key, "HOLDFAST_DATABASE_DSN".
+func (k Key) Env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// Keys gives every key in the order of the documentation.
+func Keys() []Key { return append([]Key(nil), keys...) }
+
+var keys = []Key{
+	{"database.dsn", "", "Address of the PostgreSQL database, as a URL or in libpq's key=value form."},
+	{"database.max_connections", 0, "Most connections of one process; 0 takes the driver's default (4 or the number of CPUs)."},
+
+	{"temporal.address", "127.0.0.1:7233", "Host and port of Temporal's frontend."},
+	{"temporal.namespace", "holdfast", "Temporal namespace that the operations run in."},
+
+	{"api.listen", "127.0.0.1:8774", "Address on which the service APIs are served."},
+	{"api.public_url", "", "Scheme, host and port that links show; empty takes them from each request."},
+	{"api.max_body_bytes", 114688, "Longest request body (oslo_middleware/max_request_body_size)."},
+	{"api.request_timeout", 60 * time.Second, "Longest time for a request, from its first byte to the last of the answer."},
+	{"api.starter_queue", 1000, "Accepted operations that may wait for their start; more are left to the dispatcher."},
+	{"api.starter_workers", 8, "Operations started at the same time by one API process."},
+	{"api.max_page_size", 1000, "Most entries on a page of a list (api/max_limit)."},
+	{"api.shutdown_patience", 5 * time.Second, "How long a stopping process finishes requests and starts what it accepted."},
+
+	{"compute.host_down_after", 60 * time.Second, "A host not heard of for this long is down (service_down_time)."},
+
+	{"hostlink.url", "http://127.0.0.1:8775", "Where hosts reach the host link of the API."},
+	{"hostlink.listen", "127.0.0.1:8775", "Address on which the API serves the host link."},
+	{"hostlink.key_file", "", "File with the deployment's host link key."},
+
+	{"host.name", "", "Name of this host; empty takes the machine's."},
+	{"host.state_dir", "", "Folder in which a host keeps its identity and, with the simulated driver, its guests."},
+	{"host.driver", "libvirt", "What runs guests: libvirt or simulated."},
+
+	{"log.level", "info", "Least level that is logged: debug, info, warn or error."},
+	{"log.format", "json", "Form of the log: json or text."},
+
+	{"telemetry.api_listen", "127.0.0.1:9174", "Address of /metrics and /healthcheck of the API; empty for none."},
+	{"telemetry.control_listen", "127.0.0.1:9175", "The same of a control worker."},
+	{"telemetry.host_listen", "127.0.0.1:9176", "The same of a host worker."},
+	{"telemetry.otlp_endpoint", "", "URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces; empty for none."},
+
+	{"dev.static_tokens", []any{}, "Tokens that are always valid, each with token, user, project and roles. For the development cloud and tests; never on a network."},
+}
