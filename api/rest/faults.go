@@ -1,0 +1,94 @@
+package rest
+
+// The one place where errors become answers.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/microversion"
+)
+
+// Fault is an error whose status only HTTP knows: 406, 410, 413, 415 and the
+// like. Everything else is a faults.Error.
+type Fault struct {
+	Status  int
+	Message string
+}
+
+func (f *Fault) Error() string { return f.Message }
+
+// NewFault makes a Fault.
+func NewFault(status int, format string, args ...any) *Fault {
+	return &Fault{Status: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// Faults is how a service words its faults.
+type Faults struct {
+	// Status overrides the common status of a kind.
+	Status map[faults.Kind]int
+	// Body makes the fault's body.
+	Body func(status int, message string) any
+	// Internal is the message of a 500: no cause, no stack.
+	Internal func(requestID string) string
+	// Unauthorized is the body of a 401, which the originals' token middleware
+	// writes, not the service.
+	Unauthorized func(message string) any
+}
+
+// statuses are the common statuses of the kinds.
+var statuses = map[faults.Kind]int{
+	faults.Invalid:      http.StatusBadRequest,
+	faults.Unauthorized: http.StatusUnauthorized,
+	faults.Forbidden:    http.StatusForbidden,
+	faults.NotFound:     http.StatusNotFound,
+	faults.Conflict:     http.StatusConflict,
+	faults.Superseded:   http.StatusConflict,
+	faults.OverLimit:    http.StatusForbidden,
+	faults.NoCapacity:   http.StatusConflict,
+	faults.Unavailable:  http.StatusServiceUnavailable,
+	faults.Internal:     http.StatusInternalServerError,
+}
+
+// answerFor turns an error into status and body. Causes go to the log, the
+// message to the user.
+func (s *Service) answerFor(ctx context.Context, log *slog.Logger, requestID string, err error) (int, any) {
+	status, message := s.wording(err)
+	switch {
+	case status == http.StatusUnauthorized && s.Faults.Unauthorized != nil:
+		return status, s.Faults.Unauthorized(message)
+	case status == http.StatusInternalServerError:
+		log.ErrorContext(ctx, "request failed", "error", err)
+		return status, s.Faults.Body(status, s.Faults.Internal(requestID))
+	case status == http.StatusServiceUnavailable:
+		log.WarnContext(ctx, "request can't be served", "error", err)
+	}
+	return status, s.Faults.Body(status, message)
+}
+
+func (s *Service) wording(err error) (status int, message string) {
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return fault.Status, fault.Message
+	}
+	var notAcceptable *microversion.NotAcceptable
+	if errors.As(err, &notAcceptable) {
+		return http.StatusNotAcceptable, notAcceptable.Error()
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return http.StatusServiceUnavailable, "The request took too long."
+	}
+	f := faults.As(err)
+	status, ok := s.Faults.Status[f.Kind]
+	if !ok {
+		status, ok = statuses[f.Kind]
+	}
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	return status, f.Message
+}
