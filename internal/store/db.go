@@ -86,6 +86,8 @@ func Translate(err error) error {
 	switch pg.Code {
 	case "23505", "23503", "23514": // unique, foreign key, check
 		return faults.Wrap(err, faults.Conflict, "Conflict", "the change conflicts with %s", pg.ConstraintName)
+	case "22021", "22P05": // a NUL in a text
+		return faults.Wrap(err, faults.Invalid, "InvalidText", "A text holds a character that can't be stored.")
 	case "40001", "40P01", "55P03", "57P01", "57P03", "53300":
 		return faults.Wrap(err, faults.Unavailable, "DatabaseBusy", "the database is busy")
 	}
