@@ -1,0 +1,91 @@
+package main
+
+// holdfast api: the service APIs.
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/api/compute"
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/cli"
+	"holdfast.dev/internal/config"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/telemetry"
+)
+
+func apiCommand(env *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "api",
+		Short: "Serve the service APIs",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := env.Config()
+			if err != nil {
+				return err
+			}
+			return runAPI(cmd.Context(), cfg)
+		},
+	}
+}
+
+func runAPI(ctx context.Context, cfg *config.Config) (err error) {
+	tokens, err := authenticator(cfg)
+	if err != nil {
+		return err
+	}
+	p, err := newControlProcess(ctx, cfg, "api")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+
+	health := telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe(), p.hostsProbe())
+	services, err := p.services(tokens, health)
+	if err != nil {
+		return err
+	}
+	// The starter outlives the last request.
+	defer p.runStarter(context.WithoutCancel(ctx))()
+	return serve(ctx, p.log, cfg.API.ShutdownPatience,
+		listener{name: "service APIs", address: cfg.API.Listen, handler: services, longest: cfg.API.RequestTimeout},
+		p.telemetry(cfg.Telemetry.APIListen, health),
+	)
+}
+
+// services is the handler of every service API.
+func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) (http.Handler, error) {
+	computeAPI := &compute.API{
+		DB:            p.db,
+		Engine:        p.engine,
+		Starter:       p.starter,
+		HostDownAfter: p.cfg.Compute.HostDownAfter,
+		MaxPageSize:   p.cfg.API.MaxPageSize,
+	}
+	return rest.New(rest.Options{
+		Authenticator: tokens,
+		Log:           p.log,
+		Registry:      p.registry,
+		Health:        health,
+		PublicURL:     p.cfg.API.PublicURL,
+		MaxBody:       p.cfg.API.MaxBodyBytes,
+		Timeout:       p.cfg.API.RequestTimeout,
+	}, computeAPI.Service())
+}
+
+// authenticator is the only one there is: static tokens. Without them nobody
+// could be let in, so the API doesn't start.
+func authenticator(cfg *config.Config) (rest.Authenticator, error) {
+	if len(cfg.Dev.StaticTokens) == 0 {
+		return nil, faults.New(faults.Invalid, "NoAuthenticator",
+			"there is nothing to check tokens with: set dev.static_tokens (development and tests only)")
+	}
+	identities := map[string]rest.Identity{}
+	for _, t := range cfg.Dev.StaticTokens {
+		identities[t.Token] = rest.Identity{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
+	}
+	return rest.NewStaticTokens(identities), nil
+}

@@ -1,0 +1,135 @@
+package main
+
+// What the server roles share: log, metrics, health, database, engine.
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/sdk/client"
+
+	"holdfast.dev/internal/config"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/telemetry"
+)
+
+// process is one running role. The database, the engine and the starter are
+// nil in a host's worker, which has no database.
+type process struct {
+	cfg      *config.Config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	temporal client.Client
+	db       *store.DB
+	engine   *engine.Engine
+	starter  *engine.Starter
+	closers  []func() error
+}
+
+// newProcess starts what every role has. The caller closes it.
+func newProcess(ctx context.Context, cfg *config.Config, role string) (*process, error) {
+	p := &process{cfg: cfg, registry: telemetry.NewRegistry()}
+	p.log = telemetry.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format).With("role", role)
+	slog.SetDefault(p.log)
+	stopTracing, err := telemetry.StartTracing(ctx, cfg.Telemetry.OTLPEndpoint, role)
+	if err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, func() error {
+		last, cancel := context.WithTimeout(context.Background(), cfg.API.ShutdownPatience)
+		defer cancel()
+		return stopTracing(last)
+	})
+	p.temporal, err = engine.Dial(engine.TemporalOptions{Address: cfg.Temporal.Address, Namespace: cfg.Temporal.Namespace, Log: p.log})
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	p.closers = append(p.closers, func() error { p.temporal.Close(); return nil })
+	return p, nil
+}
+
+// newControlProcess is newProcess with database and engine.
+func newControlProcess(ctx context.Context, cfg *config.Config, role string) (*process, error) {
+	if err := cfg.NeedDatabase(); err != nil {
+		return nil, err
+	}
+	p, err := newProcess(ctx, cfg, role)
+	if err != nil {
+		return nil, err
+	}
+	p.db, err = store.Open(ctx, cfg.Database.DSN, cfg.Database.MaxConnections)
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	p.closers = append(p.closers, func() error { p.db.Close(); return nil })
+	p.engine = engine.New(p.db, compute.Resource())
+	p.starter = p.engine.NewStarter(p.temporal, steps.ControlQueue, cfg.API.StarterQueue, cfg.API.StarterWorkers)
+	return p, nil
+}
+
+// runStarter runs the starter until ctx ends or stop is called, which waits for
+// its end. What it has not started by then is the dispatcher's.
+func (p *process) runStarter(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { p.starter.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// close gives back what was opened, last first.
+func (p *process) close() error {
+	var errs []error
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		errs = append(errs, p.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// telemetry serves /metrics and /healthcheck at an address.
+func (p *process) telemetry(address string, health *telemetry.Health) listener {
+	return listener{name: "telemetry", address: address, longest: 30 * time.Second, handler: telemetry.Handler(p.registry, health)}
+}
+
+// Probes of /healthcheck. Without Temporal an API still accepts, so that is
+// reported and not vital; the same goes for hosts.
+
+func (p *process) databaseProbe() telemetry.Probe {
+	return telemetry.Probe{Name: "database", Vital: true, Run: p.db.Pool.Ping}
+}
+
+func (p *process) temporalProbe() telemetry.Probe {
+	return telemetry.Probe{Name: "temporal", Run: func(ctx context.Context) error {
+		_, err := p.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+		return err
+	}}
+}
+
+func (p *process) hostsProbe() telemetry.Probe {
+	return telemetry.Probe{Name: "hosts", Run: func(ctx context.Context) error {
+		hosts, err := compute.ListHosts(ctx, p.db.Pool, compute.HostFilter{})
+		if err != nil {
+			return err
+		}
+		down := 0
+		for _, h := range hosts {
+			if !h.Up(p.cfg.Compute.HostDownAfter) {
+				down++
+			}
+		}
+		if down > 0 {
+			return telemetry.Noticef("%d of %d hosts are down", down, len(hosts))
+		}
+		return nil
+	}}
+}
