@@ -49,7 +49,7 @@ func newCloud(t *testing.T) *cloud {
 func (c *cloud) run(args ...string) (code int, out, said string) {
 	c.t.Helper()
 	root, env := Root()
-	root.AddCommand(Migrate(env), Operations(env), Hosts(env), Flavors(env))
+	root.AddCommand(Migrate(env), Operations(env), Hosts(env), Flavors(env), Audit(env))
 	var stdout, stderr bytes.Buffer
 	root.SetOut(&stdout)
 	root.SetErr(&stderr)
@@ -64,6 +64,9 @@ func (c *cloud) build(project string) (serverID, operationID string) {
 		Flavor: compute.Flavor{ID: "1", Name: "tiny", VCPUs: 1, MemoryMB: 512}, VCPUs: 1, MemoryMB: 512,
 		VMState: servers.VMBuilding, TaskState: servers.TaskScheduling}
 	err := c.db.InTx(c.t.Context(), func(tx store.Tx) error {
+		if err := compute.ChargeQuota(c.t.Context(), tx, project, server.Delta()); err != nil {
+			return err
+		}
 		if err := compute.InsertServer(c.t.Context(), tx, server); err != nil {
 			return err
 		}
@@ -239,5 +242,26 @@ func TestFlavorSetAndHostList(t *testing.T) {
 	var hosts []hostShown
 	if err := json.Unmarshal([]byte(out), &hosts); err != nil || code != exitDone || len(hosts) != 1 || hosts[0].Name != "node1" || hosts[0].State != "up" || hosts[0].VCPUs != 8 {
 		t.Errorf("%d %s %s: %v", code, out, said, err)
+	}
+}
+
+// An audit is silent until something is stuck or leaked.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	_, build := c.build("p")
+	if code, out, said := c.run("audit"); code != exitDone || out != "" || said != "" {
+		t.Errorf("%d %q %q", code, out, said)
+	}
+	if _, err := c.db.Pool.Exec(t.Context(), `UPDATE compute.servers SET operation_id = NULL`); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, said := c.run("audit"); code != exitFailed || !strings.Contains(out, build) || said != "" {
+		t.Errorf("%d %q %q", code, out, said)
+	}
+	code, out, _ := c.run("audit", "--json")
+	var report engine.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || len(report.Findings) == 0 || report.Unfinished != 1 {
+		t.Errorf("%d %s: %v", code, out, err)
 	}
 }
