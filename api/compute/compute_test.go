@@ -408,6 +408,7 @@ func TestListPages(t *testing.T) {
 		{"alice", "/servers?limit=-1", 400, map[string]any{"badRequest": map[string]any{"code": 400.0, "message": "Invalid input for query parameters limit. Value: -1. '-1' does not match '^[0-9]*$'"}}},
 		{"alice", "/servers?marker=" + image, 400, map[string]any{"badRequest": map[string]any{"code": 400.0, "message": "marker [" + image + "] not found"}}},
 		{"alice", "/servers?all_tenants=1", 403, map[string]any{"forbidden": map[string]any{"code": 403.0, "message": "Policy doesn't allow os_compute_api:servers:index:get_all_tenants to be performed."}}},
+		{"alice", "/servers/detail?all_tenants=1", 403, map[string]any{"forbidden": map[string]any{"code": 403.0, "message": "Policy doesn't allow os_compute_api:servers:detail:get_all_tenants to be performed."}}},
 		{"root", "/servers", 200, map[string]any{"servers": []any{}}},
 	} {
 		status, body, _ := c.ask(k.token, "", "GET", k.path, "")

@@ -15,16 +15,17 @@ import (
 )
 
 func (a *API) listServers(r *rest.Request) (*rest.Response, error) {
-	return a.list(r, "servers", serverView.summary)
+	return a.list(r, "servers", "index", serverView.summary)
 }
 
 func (a *API) listServersDetail(r *rest.Request) (*rest.Response, error) {
-	return a.list(r, "servers/detail", serverView.detail)
+	return a.list(r, "servers/detail", "detail", serverView.detail)
 }
 
-// list answers a page and, if it is full, where the next one is.
-func (a *API) list(r *rest.Request, path string, show func(serverView) map[string]any) (*rest.Response, error) {
-	filter, err := a.filter(r)
+// list answers a page and, if it is full, where the next one is. rule is the
+// operation's word in the names of policies.
+func (a *API) list(r *rest.Request, path, rule string, show func(serverView) map[string]any) (*rest.Response, error) {
+	filter, err := a.filter(r, rule)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +62,12 @@ type listFilter struct {
 }
 
 // filter reads the query's parameters; unknown ones are ignored.
-func (a *API) filter(r *rest.Request) (listFilter, error) {
+func (a *API) filter(r *rest.Request, rule string) (listFilter, error) {
 	f := listFilter{possible: true}
 	f.ProjectID = r.Identity.ProjectID
 	f.Name = r.Query.Get("name")
 	f.Marker = r.Query.Get("marker")
-	if err := a.allProjects(r, &f); err != nil {
+	if err := allProjects(r, rule, &f); err != nil {
 		return f, err
 	}
 	limit, err := pageSize(r.Query, a.MaxPageSize)
@@ -83,14 +84,14 @@ func (a *API) filter(r *rest.Request) (listFilter, error) {
 }
 
 // allProjects widens the list for administrators who ask for it.
-func (a *API) allProjects(r *rest.Request, f *listFilter) error {
+func allProjects(r *rest.Request, rule string, f *listFilter) error {
 	asked := strings.ToLower(r.Query.Get("all_tenants"))
 	switch _, sent := r.Query["all_tenants"]; {
 	case !sent, asked == "0", asked == "false", asked == "f", asked == "no", asked == "n", asked == "off":
 		return nil
 	case !r.Identity.IsAdmin:
 		return faults.New(faults.Forbidden, "PolicyNotAuthorized",
-			"Policy doesn't allow os_compute_api:servers:index:get_all_tenants to be performed.")
+			"Policy doesn't allow os_compute_api:servers:%s:get_all_tenants to be performed.", rule)
 	}
 	f.ProjectID = ""
 	return nil
