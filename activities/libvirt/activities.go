@@ -1,0 +1,171 @@
+package libvirt
+
+// The steps of family "libvirt".
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/semaphore"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+)
+
+// DefaultBuilds is how many builds a host does at once (contracts:
+// quotas-and-limits.json, max_concurrent_builds).
+const DefaultBuilds = 10
+
+// maxSpec is the most that a server's spec may weigh.
+const maxSpec = 64 << 10
+
+// Options of one host's activities.
+type Options struct {
+	Driver Driver
+	// StateDir is the host's folder, locked by the caller.
+	StateDir string
+	// Builds is how many run at once; 0 is DefaultBuilds.
+	Builds int64
+	// Log gets what no error tells: debts that were void, for example.
+	Log *slog.Logger
+	// Heartbeat sends one; nil is Temporal's.
+	Heartbeat func(context.Context)
+}
+
+// Activities implements steps.LibvirtActivities for one host.
+type Activities struct {
+	driver Driver
+	fences *fences
+	builds *semaphore.Weighted
+	log    *slog.Logger
+
+	heartbeat func(context.Context)
+}
+
+var _ steps.LibvirtActivities = (*Activities)(nil)
+
+// New makes the activities of one host.
+func New(o Options) (*Activities, error) {
+	fences, err := openFences(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Builds == 0 {
+		o.Builds = DefaultBuilds
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Heartbeat == nil {
+		o.Heartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
+	}
+	return &Activities{driver: o.Driver, fences: fences, builds: semaphore.NewWeighted(o.Builds), log: o.Log, heartbeat: o.Heartbeat}, nil
+}
+
+// Build is idempotent by the server's id: the driver finishes what is
+// half-made, and a guest that runs already is the answer.
+func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, error) {
+	if in.Spec.ServerID != in.Token.ServerID {
+		return steps.BuildOut{}, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", in.Spec.ServerID, in.Token.ServerID)
+	}
+	if data, err := json.Marshal(in.Spec); err != nil || len(data) > maxSpec {
+		return steps.BuildOut{}, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", in.Spec.ServerID, maxSpec)
+	}
+	guest, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
+		if err := a.builds.Acquire(ctx, 1); err != nil {
+			return Guest{}, err
+		}
+		defer a.builds.Release(1)
+		return a.driver.Build(ctx, in.Spec, confirm)
+	})
+	return steps.BuildOut{PowerState: guest.PowerState}, err
+}
+
+// Destroy is idempotent by the server's id: what is gone already is success.
+func (a *Activities) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, error) {
+	_, err := a.guest(ctx, in.Token, actDestroy, func(ctx context.Context, confirm Confirm) (Guest, error) {
+		return Guest{}, a.driver.Destroy(ctx, in.Token.ServerID, confirm)
+	})
+	return struct{}{}, err
+}
+
+// Power is idempotent by the state that each action drives to; a reboot, which
+// has none, by the operation that it was done for, kept with the guest.
+func (a *Activities) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, error) {
+	if in.Action == steps.PowerObserve {
+		return a.observe(ctx, in.Token)
+	}
+	guest, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, confirm Confirm) (Guest, error) {
+		return a.driver.Power(ctx, in.Token.ServerID, in.Action, mark(in.Token), confirm)
+	})
+	return steps.PowerOut{PowerState: guest.PowerState}, err
+}
+
+// observe reads: it neither waits for a turn nor raises the fence.
+func (a *Activities) observe(ctx context.Context, t steps.Token) (steps.PowerOut, error) {
+	guest, err := a.driver.Observe(ctx, t.ServerID)
+	if faults.Is(err, faults.NotFound) {
+		return steps.PowerOut{Missing: true}, nil
+	}
+	return steps.PowerOut{PowerState: guest.PowerState}, err
+}
+
+// mark names what a reboot is done for: its operation, and the attempt in it.
+func mark(t steps.Token) string { return fmt.Sprintf("%s#%d", t.OperationID, t.Attempt) }
+
+// guest runs f as the server's only step, within the fence and with heartbeats.
+func (a *Activities) guest(ctx context.Context, t steps.Token, why act, f func(context.Context, Confirm) (Guest, error)) (Guest, error) {
+	var guest Guest
+	err := a.beat(ctx, func(ctx context.Context) error {
+		return a.fences.Within(ctx, t, why, func(ctx context.Context, confirm Confirm) (err error) {
+			guest, err = f(ctx, confirm)
+			return err
+		})
+	})
+	return guest, err
+}
+
+// Debt is an undo that this host owes: the guest of a server, made under a
+// generation and an attempt of an operation.
+type Debt struct {
+	OperationID string
+	ServerID    string
+	Generation  int64
+	Attempt     int
+}
+
+// Pay destroys the guest that is owed. It is idempotent as Destroy is, and nil
+// also means that there is nothing to pay: a newer owner has the server here.
+//
+// An effect keeps the generation that it was made under, and a later owner may
+// have tried to undo it before it came to be owed. So a fence above the debt is
+// no proof that somebody wants the guest: only a build or a change of its power
+// is. After a destroy the debt is paid under the token of that one.
+func (a *Activities) Pay(ctx context.Context, d Debt) error {
+	t := steps.Token{ServerID: d.ServerID, OperationID: d.OperationID, Generation: d.Generation, Attempt: d.Attempt, Step: operations.StepUndo}
+	stood, gone, err := a.fences.condemned(d.ServerID)
+	if err != nil {
+		return err
+	}
+	if gone && t.Older(stood) {
+		t = stood
+	}
+	err = a.fences.Within(ctx, t, actDestroy, func(ctx context.Context, confirm Confirm) error {
+		return a.driver.Destroy(ctx, d.ServerID, confirm)
+	})
+	var f *faults.Error
+	if errors.As(err, &f) && f.Kind == faults.Superseded {
+		a.log.InfoContext(ctx, "a debt is void, its server has a newer owner here",
+			"operation", d.OperationID, "server", d.ServerID, "reason", f.Message)
+		return nil
+	}
+	return err
+}
+
+// SweepFences forgets what can't matter any more.
+func (a *Activities) SweepFences(guests []Guest) error { return a.fences.Sweep(guests) }

@@ -1,0 +1,73 @@
+package hostlink
+
+// Who a host is.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/internal/statedir"
+)
+
+// Identity is a host's for as long as its process has the state folder.
+type Identity struct {
+	// ID is the host's own UUID, made at its first start.
+	ID string `json:"id"`
+	// Incarnation counts the starts of its worker.
+	Incarnation int64 `json:"incarnation"`
+	// Instance is this process's own. A copy of the folder may count to the
+	// same incarnation, but not under the same instance.
+	Instance string `json:"-"`
+
+	lock *statedir.Lock
+}
+
+// OpenIdentity locks the state folder, makes the identity at the first start,
+// and counts this one. statedir.ErrLocked: another process is this host.
+func OpenIdentity(stateDir string) (*Identity, error) {
+	lock, err := statedir.Acquire(stateDir)
+	if err != nil {
+		return nil, fmt.Errorf("host identity: %w", err)
+	}
+	id, err := count(stateDir)
+	if err != nil {
+		return nil, fmt.Errorf("host identity: %w", errors.Join(err, lock.Release()))
+	}
+	id.lock = lock
+	return id, nil
+}
+
+func count(stateDir string) (*Identity, error) {
+	if err := statedir.Sweep(stateDir); err != nil {
+		return nil, err
+	}
+	id := &Identity{ID: uuid.NewString(), Instance: uuid.NewString()}
+	path := filepath.Join(stateDir, "identity.json")
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, id)
+		if err == nil && (uuid.Validate(id.ID) != nil || id.Incarnation < 1) {
+			err = fmt.Errorf("%s holds no identity", path)
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	id.Incarnation++
+	data, err = json.Marshal(id)
+	if err != nil {
+		return nil, err
+	}
+	return id, statedir.Write(path, data)
+}
+
+// Close gives the state folder back.
+func (i *Identity) Close() error { return i.lock.Release() }

@@ -1,0 +1,71 @@
+package workers
+
+// The control worker: workflows, what they do to Holdfast's own database, and
+// the engine's loops.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/errgroup"
+
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/server"
+)
+
+// ControlConfig is what a control worker is made of.
+type ControlConfig struct {
+	Client    client.Client
+	Records   steps.RecordsActivities
+	Placement steps.PlacementActivities
+	// Loops run beside the worker, also while Temporal is down; nil is none.
+	Loops func(context.Context) error
+	Log   *slog.Logger
+}
+
+// Control serves the control queue until ctx ends (nil) or something of it
+// fails for good.
+func Control(ctx context.Context, cfg ControlConfig) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if cfg.Loops != nil {
+		group.Go(func() error { return unlessEnded(ctx, cfg.Loops(ctx)) })
+	}
+	group.Go(func() error {
+		fatal := make(chan error, 1)
+		w, err := start(ctx, cfg.Log, func() (worker.Worker, error) { return newControl(cfg, fatal) })
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+		defer w.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-fatal:
+			return fmt.Errorf("control worker: %w", err)
+		}
+	})
+	return group.Wait()
+}
+
+func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
+	o := options(cfg.Log)
+	o.OnFatalError = func(err error) { fatal <- err }
+	w := worker.New(cfg.Client, steps.ControlQueue, o)
+	for kind, f := range server.Workflows {
+		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
+	}
+	return w, register(w, ControlRole, map[string]any{"records": cfg.Records, "placement": cfg.Placement})
+}
+
+// unlessEnded drops the error of something that was told to end.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil
+	}
+	return err
+}

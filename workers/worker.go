@@ -1,0 +1,79 @@
+package workers
+
+// What the workers of all roles have in common.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+)
+
+const (
+	// stopTimeout is what running activities get when a worker stops.
+	stopTimeout = 20 * time.Second
+	// deadlockTimeout is how long a workflow may compute without yielding; the
+	// SDK's one second is short for a busy machine.
+	deadlockTimeout = 5 * time.Second
+)
+
+// Dial makes the client that the workers of a process share. It doesn't need
+// Temporal to be there yet.
+func Dial(address, namespace string, log *slog.Logger) (client.Client, error) {
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: address, Namespace: namespace, Logger: sdklog.NewStructuredLogger(log),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("temporal client: %w", err)
+	}
+	return c, nil
+}
+
+func options(log *slog.Logger) worker.Options {
+	return worker.Options{
+		DeadlockDetectionTimeout:    deadlockTimeout,
+		WorkerStopTimeout:           stopTimeout,
+		DisableRegistrationAliasing: true,
+		Interceptors:                []interceptor.WorkerInterceptor{&errorsOut{log: log}},
+	}
+}
+
+// start makes workers until one starts: Temporal may be down for a while. The
+// error is ctx's, or that of make.
+func start(ctx context.Context, log *slog.Logger, make func() (worker.Worker, error)) (worker.Worker, error) {
+	for wait := newBackoff(time.Second, 15*time.Second); ; {
+		w, err := make()
+		if err != nil {
+			return nil, err
+		}
+		if err = w.Start(); err == nil {
+			return w, nil
+		}
+		log.WarnContext(ctx, "the worker can't start yet", "error", err)
+		if err := wait.pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// backoff is a wait that doubles.
+type backoff struct{ next, max time.Duration }
+
+func newBackoff(first, max time.Duration) *backoff { return &backoff{first, max} }
+
+func (b *backoff) pause(ctx context.Context) error {
+	timer := time.NewTimer(b.next)
+	defer timer.Stop()
+	b.next = min(2*b.next, b.max)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
