@@ -1,0 +1,315 @@
+package libvirt_test
+
+// Every step: run twice, interrupted at each sub-step and run again, killed at
+// each sub-step and run again.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"syscall"
+	"testing"
+
+	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
+)
+
+const serverID = "11111111-2222-4333-8444-555555555555"
+
+func token(generation int64, attempt int) steps.Token {
+	return steps.Token{ServerID: serverID, OperationID: fmt.Sprintf("server/%s/op/%d", serverID, generation),
+		Generation: generation, Attempt: attempt, Step: "guest"}
+}
+
+func spec() steps.ServerSpec {
+	return steps.ServerSpec{ServerID: serverID, Hostname: "web", VCPUs: 1, MemoryMB: 512, RootGB: 1}
+}
+
+// host opens the activities of the host in dir.
+func host(t testing.TB, dir string, o simulated.Options) *libvirt.Activities {
+	t.Helper()
+	o.StateDir = dir
+	driver, err := simulated.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := libvirt.New(libvirt.Options{Driver: driver, StateDir: dir, Heartbeat: func(context.Context) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// act is a step to be tested: what must be so before, and what is so after.
+type act struct {
+	name  string
+	setUp []string // names of acts
+	run   func(context.Context, *libvirt.Activities) (any, error)
+	want  any // its answer
+	after []libvirt.Guest
+}
+
+func power(action steps.PowerAction, generation int64) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		return a.Power(ctx, steps.PowerIn{Token: token(generation, 1), Action: action})
+	}
+}
+
+func one(state int) []libvirt.Guest {
+	return []libvirt.Guest{{ServerID: serverID, PowerState: state}}
+}
+
+var acts = []act{
+	{name: "build", want: steps.BuildOut{PowerState: libvirt.Running}, after: one(libvirt.Running),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return a.Build(ctx, steps.BuildIn{Token: token(1, 1), Spec: spec()})
+		}},
+	{name: "stop", setUp: []string{"build"}, run: power(steps.PowerStop, 2),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "start", setUp: []string{"build", "stop"}, run: power(steps.PowerStart, 3),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "reboot", setUp: []string{"build"}, run: power(steps.PowerReboot, 3),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "hard-reboot", setUp: []string{"build", "stop"}, run: power(steps.PowerHardReboot, 3),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "pause", setUp: []string{"build"}, run: power(steps.PowerPause, 3),
+		want: steps.PowerOut{PowerState: libvirt.Paused}, after: one(libvirt.Paused)},
+	{name: "unpause", setUp: []string{"build", "pause"}, run: power(steps.PowerUnpause, 4),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "suspend", setUp: []string{"build"}, run: power(steps.PowerSuspend, 3),
+		want: steps.PowerOut{PowerState: libvirt.Suspended}, after: one(libvirt.Suspended)},
+	{name: "resume", setUp: []string{"build", "suspend"}, run: power(steps.PowerResume, 4),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return a.Destroy(ctx, steps.DestroyIn{Token: token(5, 1)})
+		}},
+	{name: "debt", setUp: []string{"build"}, want: nil, after: []libvirt.Guest{},
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return nil, a.Pay(ctx, libvirt.Debt{ServerID: serverID, Generation: 1, Attempt: 1})
+		}},
+}
+
+func actNamed(name string) act {
+	for _, a := range acts {
+		if a.name == name {
+			return a
+		}
+	}
+	panic("no act " + name)
+}
+
+// ready makes a host on which the act can be run.
+func (c act) ready(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range c.setUp {
+		actNamed(name).must(t, host(t, dir, simulated.Options{}))
+	}
+	return dir
+}
+
+// must runs the act and checks its answer and the host.
+func (c act) must(t testing.TB, a *libvirt.Activities) {
+	t.Helper()
+	got, err := c.run(context.Background(), a)
+	if err != nil || !reflect.DeepEqual(got, c.want) {
+		t.Fatalf("%s: %+v, %v, want %+v", c.name, got, err, c.want)
+	}
+}
+
+func (c act) check(t testing.TB, dir string) {
+	t.Helper()
+	driver, err := simulated.New(simulated.Options{StateDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guests, err := driver.List(context.Background())
+	if err != nil || !reflect.DeepEqual(guests, c.after) {
+		t.Fatalf("after %s: guests %+v, %v, want %+v", c.name, guests, err, c.after)
+	}
+}
+
+// subSteps gives the names of the act's sub-steps.
+func (c act) subSteps(t testing.TB) []string {
+	t.Helper()
+	var names []string
+	dir := c.ready(t)
+	c.must(t, host(t, dir, simulated.Options{OnStep: func(_, name string) { names = append(names, name) }}))
+	if len(names) == 0 {
+		t.Fatalf("%s has no sub-steps", c.name)
+	}
+	return names
+}
+
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	for _, c := range acts {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := c.ready(t)
+			a := host(t, dir, simulated.Options{})
+			c.must(t, a)
+			c.must(t, a)
+			c.must(t, host(t, dir, simulated.Options{}))
+			c.check(t, dir)
+		})
+	}
+}
+
+func TestCancelledAtEachSubStep(t *testing.T) {
+	t.Parallel()
+	for _, c := range acts {
+		for _, at := range c.subSteps(t) {
+			t.Run(c.name+"/"+at, func(t *testing.T) {
+				t.Parallel()
+				dir := c.ready(t)
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				_, err := c.run(ctx, host(t, dir, simulated.Options{OnStep: func(_, name string) {
+					if name == at {
+						cancel()
+					}
+				}}))
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("cancelled at %s: %v", at, err)
+				}
+				c.must(t, host(t, dir, simulated.Options{}))
+				c.check(t, dir)
+			})
+		}
+	}
+}
+
+// A build that was interrupted anywhere and then undone leaves nothing.
+func TestInterruptedBuildUndone(t *testing.T) {
+	t.Parallel()
+	build := actNamed("build")
+	for _, at := range build.subSteps(t) {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if _, err := build.run(ctx, host(t, dir, simulated.Options{OnStep: func(_, name string) {
+				if name == at {
+					cancel()
+				}
+			}})); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			undo := token(1, 1)
+			undo.Step = "undo"
+			a := host(t, dir, simulated.Options{})
+			if _, err := a.Destroy(context.Background(), steps.DestroyIn{Token: undo}); err != nil {
+				t.Fatal(err)
+			}
+			actNamed("destroy").check(t, dir)
+			if _, err := build.run(context.Background(), a); !faults.Is(err, faults.Superseded) {
+				t.Errorf("the undone build, late: %v, want superseded", err)
+			}
+			actNamed("destroy").check(t, dir)
+		})
+	}
+}
+
+// The helper process runs one act and kills itself with SIGKILL at a sub-step.
+const (
+	helperDir = "LIBVIRT_TEST_DIR"
+	helperAct = "LIBVIRT_TEST_ACT"
+	helperAt  = "LIBVIRT_TEST_AT"
+)
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(helperDir)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	driver, err := simulated.New(simulated.Options{StateDir: dir, OnStep: func(_, name string) {
+		if name == os.Getenv(helperAt) {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}})
+	if err == nil {
+		var a *libvirt.Activities
+		a, err = libvirt.New(libvirt.Options{Driver: driver, StateDir: dir, Heartbeat: func(context.Context) {}})
+		if err == nil {
+			_, err = actNamed(os.Getenv(helperAct)).run(context.Background(), a)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "not killed:", err)
+	os.Exit(1)
+}
+
+func TestKilledAtEachSubStep(t *testing.T) {
+	t.Parallel()
+	for _, c := range acts {
+		for _, at := range c.subSteps(t) {
+			t.Run(c.name+"/"+at, func(t *testing.T) {
+				t.Parallel()
+				dir := c.ready(t)
+				cmd := exec.Command(os.Args[0])
+				cmd.Env = append(os.Environ(), helperDir+"="+dir, helperAct+"="+c.name, helperAt+"="+at)
+				out, err := cmd.CombinedOutput()
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+					t.Fatalf("helper: %v\n%s", err, out)
+				}
+				c.must(t, host(t, dir, simulated.Options{}))
+				c.check(t, dir)
+			})
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	a := host(t, t.TempDir(), simulated.Options{})
+	if _, err := power(steps.PowerStop, 1)(ctx, a); !faults.Is(err, faults.NotFound) {
+		t.Errorf("power of a guest that isn't there: %v, want not found", err)
+	}
+	if got, err := power(steps.PowerObserve, 1)(ctx, a); err != nil || got != (steps.PowerOut{Missing: true}) {
+		t.Errorf("observe a guest that isn't there: %+v, %v", got, err)
+	}
+	in := steps.BuildIn{Token: token(2, 1), Spec: spec()}
+	in.Spec.ServerID = "other"
+	if _, err := a.Build(ctx, in); !faults.Is(err, faults.Invalid) {
+		t.Errorf("a spec of another server: %v, want invalid", err)
+	}
+	in.Spec = spec()
+	in.Spec.Name = string(make([]byte, 64<<10))
+	if _, err := a.Build(ctx, in); !faults.Is(err, faults.Invalid) {
+		t.Errorf("a large spec: %v, want invalid", err)
+	}
+	path := steps.Token{ServerID: "../x", Generation: 1}
+	if _, err := a.Destroy(ctx, steps.DestroyIn{Token: path}); !faults.Is(err, faults.Invalid) {
+		t.Errorf("a path for an id: %v, want invalid", err)
+	}
+	if _, err := power("explode", 3)(ctx, a); !faults.Is(err, faults.Invalid) {
+		t.Errorf("an unknown action: %v, want invalid", err)
+	}
+}
+
+// A fence that can't be read lets nobody near the server.
+func TestUnreadableFence(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := host(t, dir, simulated.Options{})
+	if err := os.WriteFile(filepath.Join(dir, "fences", serverID+".json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"build", "stop", "destroy", "debt"} {
+		if _, err := actNamed(name).run(context.Background(), a); !faults.Is(err, faults.Unavailable) {
+			t.Errorf("%s: %v, want unavailable", name, err)
+		}
+	}
+	actNamed("destroy").check(t, dir)
+}
