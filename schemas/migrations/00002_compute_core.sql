@@ -9,6 +9,8 @@ CREATE TABLE compute.hosts (
     name            text NOT NULL UNIQUE,
     -- Counts the starts of its worker; a lower one is a stale process.
     incarnation     bigint NOT NULL DEFAULT 0,
+    -- The process that is this incarnation.
+    instance        text NOT NULL DEFAULT '',
     driver          text NOT NULL DEFAULT 'libvirt',
     availability_zone text NOT NULL DEFAULT 'nova',
     -- What there is, and what of it is kept back or may be promised twice.

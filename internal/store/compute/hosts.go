@@ -102,8 +102,11 @@ func seconds(s *float64) time.Duration {
 // Registration is what a host's worker says of itself when it starts. Capacity
 // is in CPUs, MiB and GiB.
 type Registration struct {
-	ID, Name         string
-	Incarnation      int64
+	ID, Name    string
+	Incarnation int64
+	// Instance is the process's own: two processes that count to the same
+	// incarnation are told apart by it.
+	Instance         string
 	Driver           string
 	AvailabilityZone string
 	LinkAddress      string
@@ -120,19 +123,20 @@ type Report struct {
 
 // RegisterHost adds the host or takes note of its new incarnation; used sums,
 // reserves, ratios and what operators set stay. Refused with faults.Conflict:
-// an incarnation older than the one known (code StaleIncarnation), a new name
-// while servers are on it (HostRenamed), a name that another host has (HostNameTaken).
+// an incarnation older than the one known (code StaleIncarnation) or known of
+// another instance (IncarnationTaken), a new name while servers are on it
+// (HostRenamed), a name that another host has (HostNameTaken).
 func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 	if !isUUID(r.ID) {
 		return faults.New(faults.Invalid, "InvalidHost", "host id %q is not a UUID", r.ID)
 	}
 	var known struct {
-		name        string
-		incarnation int64
-		servers     int
+		name, instance string
+		incarnation    int64
+		servers        int
 	}
-	err := tx.QueryRow(ctx, `SELECT name, incarnation, servers FROM compute.hosts WHERE id = $1 FOR UPDATE`, r.ID).
-		Scan(&known.name, &known.incarnation, &known.servers)
+	err := tx.QueryRow(ctx, `SELECT name, incarnation, instance, servers FROM compute.hosts WHERE id = $1 FOR UPDATE`, r.ID).
+		Scan(&known.name, &known.incarnation, &known.instance, &known.servers)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 	case err != nil:
@@ -140,6 +144,9 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 	case r.Incarnation < known.incarnation:
 		return faults.New(faults.Conflict, "StaleIncarnation", "host %s has started again since: incarnation %d is known, %d says hello",
 			known.name, known.incarnation, r.Incarnation)
+	case r.Incarnation == known.incarnation && r.Instance != known.instance:
+		return faults.New(faults.Conflict, "IncarnationTaken", "another process is incarnation %d of host %s: is its state folder a copy?",
+			known.incarnation, known.name)
 	case r.Name != known.name && known.servers > 0:
 		return faults.New(faults.Conflict, "HostRenamed", "host %s has %d servers on it and can't be renamed to %s",
 			known.name, known.servers, r.Name)
@@ -153,7 +160,7 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 			vcpus = $7, memory_mb = $8, disk_gb = $9,
 			inventory = COALESCE($10::jsonb, compute.hosts.inventory), last_seen = now(), updated_at = now()`,
 		r.ID, r.Name, r.Incarnation, r.Driver, r.AvailabilityZone, r.LinkAddress,
-		r.Report.VCPUs, r.Report.MemoryMB, r.Report.DiskGB, inventory(r.Report))
+		r.Report.VCPUs, r.Report.MemoryMB, r.Report.DiskGB, inventory(r.Report), r.Instance)
 	if isUnique(err, "hosts_name_key") {
 		return faults.Wrap(err, faults.Conflict, "HostNameTaken", "another host is registered under the name %s", r.Name)
 	}
