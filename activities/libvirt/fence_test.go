@@ -144,7 +144,9 @@ func (d *stubborn) Build(_ context.Context, _ steps.ServerSpec, confirm libvirt.
 	return libvirt.Guest{}, nil
 }
 
-func (*stubborn) Destroy(_ context.Context, _ string, confirm libvirt.Confirm) error { return confirm() }
+func (*stubborn) Destroy(_ context.Context, _ string, confirm libvirt.Confirm) error {
+	return confirm()
+}
 
 // What a debt does to the guest, by who came after it was made.
 func TestDebts(t *testing.T) {

@@ -47,26 +47,35 @@ func count(stateDir string) (*Identity, error) {
 	if err := statedir.Sweep(stateDir); err != nil {
 		return nil, err
 	}
-	id := &Identity{ID: uuid.NewString(), Instance: uuid.NewString()}
 	path := filepath.Join(stateDir, "identity.json")
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, id)
-		if err == nil && (uuid.Validate(id.ID) != nil || id.Incarnation < 1) {
-			err = fmt.Errorf("%s holds no identity", path)
-		}
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+	id, err := known(path)
 	if err != nil {
 		return nil, err
 	}
 	id.Incarnation++
-	data, err = json.Marshal(id)
+	id.Instance = uuid.NewString()
+	data, err := json.Marshal(id)
 	if err != nil {
 		return nil, err
 	}
 	return id, statedir.Write(path, data)
+}
+
+// known reads the identity, or makes one where there is none. A damaged file
+// is an error: a host with a new id would leave its guests to nobody.
+func known(path string) (*Identity, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Identity{ID: uuid.NewString()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var id Identity
+	if json.Unmarshal(data, &id) != nil || uuid.Validate(id.ID) != nil || id.Incarnation < 1 {
+		return nil, fmt.Errorf("%s holds no identity", path)
+	}
+	return &id, nil
 }
 
 // Close gives the state folder back.

@@ -1,0 +1,75 @@
+package statedir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestAcquire(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	first, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Acquire(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("second: %v, want locked", err)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Acquire(dir)
+	if err != nil {
+		t.Fatalf("after release: %v", err)
+	}
+	if err := again.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWriteReplacesWhole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	for _, c := range []struct {
+		write func(string, []byte) error
+		text  string
+	}{{Write, "a long first text"}, {Replace, "short"}, {Write, ""}} {
+		if err := c.write(path, []byte(c.text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != c.text {
+			t.Errorf("got %q, %v, want %q", got, err, c.text)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left over: %v, %v", entries, err)
+	}
+	if err := Write(filepath.Join(path, "below a file"), nil); err == nil {
+		t.Error("a file in a file was written")
+	}
+}
+
+func TestSweepAndRemove(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"kept", tempPrefix + "kept-123"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "kept" {
+		t.Errorf("after the sweep: %v, %v", entries, err)
+	}
+	for range 2 {
+		if err := Remove(filepath.Join(dir, "kept")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
