@@ -23,17 +23,21 @@ type ControlConfig struct {
 	Client    client.Client
 	Records   steps.RecordsActivities
 	Placement steps.PlacementActivities
-	// Loops run beside the worker, also while Temporal is down; nil is none.
-	Loops func(context.Context) error
-	Log   *slog.Logger
+	// Beside are run until ctx ends, also while Temporal is down: the engine's
+	// loops, a starter.
+	Beside []func(context.Context)
+	Log    *slog.Logger
 }
 
 // Control serves the control queue until ctx ends (nil) or something of it
 // fails for good.
 func Control(ctx context.Context, cfg ControlConfig) error {
 	group, ctx := errgroup.WithContext(ctx)
-	if cfg.Loops != nil {
-		group.Go(func() error { return unlessEnded(ctx, cfg.Loops(ctx)) })
+	for _, run := range cfg.Beside {
+		group.Go(func() error {
+			run(ctx)
+			return nil
+		})
 	}
 	group.Go(func() error {
 		fatal := make(chan error, 1)

@@ -24,6 +24,7 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/steps"
@@ -120,7 +121,7 @@ func newSite(t *testing.T) *site {
 	server := httptest.NewServer(hostlink.Handler(s.key, s.registry))
 	t.Cleanup(server.Close)
 	s.url = server.URL
-	if s.client, err = workers.Dial(s.address, s.namespace, slog.New(slog.DiscardHandler)); err != nil {
+	if s.client, err = dial(s.address, s.namespace); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.client.Close)
@@ -132,6 +133,10 @@ func newSite(t *testing.T) *site {
 	}
 	t.Cleanup(w.Stop)
 	return s
+}
+
+func dial(address, namespace string) (client.Client, error) {
+	return engine.Dial(engine.TemporalOptions{Address: address, Namespace: namespace, Log: slog.New(slog.DiscardHandler)})
 }
 
 func (s *site) config(stateDir string, o simulated.Options, log *slog.Logger) workers.HostConfig {
@@ -439,7 +444,7 @@ func serveAsHelper(text string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	cl, err := workers.Dial(c.Address, c.Namespace, log)
+	cl, err := dial(c.Address, c.Namespace)
 	if err != nil {
 		return err
 	}

@@ -4,13 +4,10 @@ package workers
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 )
 
@@ -21,18 +18,6 @@ const (
 	// SDK's one second is short for a busy machine.
 	deadlockTimeout = 5 * time.Second
 )
-
-// Dial makes the client that the workers of a process share. It doesn't need
-// Temporal to be there yet.
-func Dial(address, namespace string, log *slog.Logger) (client.Client, error) {
-	c, err := client.NewLazyClient(client.Options{
-		HostPort: address, Namespace: namespace, Logger: sdklog.NewStructuredLogger(log),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("temporal client: %w", err)
-	}
-	return c, nil
-}
 
 func options(log *slog.Logger) worker.Options {
 	return worker.Options{

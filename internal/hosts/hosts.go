@@ -13,7 +13,6 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -78,25 +77,8 @@ func (r *Registry) answer(ctx context.Context, hostID string) (hostlink.Answer, 
 // NotFound, the debt has moved to another operation.
 func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int) error {
 	return r.db.InTx(ctx, func(tx store.Tx) error {
-		debt, err := r.engine.Paid(ctx, tx, hostID, operationID, seq)
-		if err != nil || debt.Kind != operations.EffectGuest {
-			return err
-		}
-		return release(ctx, tx, debt.Ref, hostID)
+		return compute.PayDebt(ctx, tx, r.engine, hostID, operationID, seq)
 	})
-}
-
-// release gives back a server's room on a host, unless the server lives there
-// again: then the room is not what was owed.
-func release(ctx context.Context, tx store.Tx, serverID, hostID string) error {
-	switch server, err := compute.LockServer(ctx, tx, "", serverID); {
-	case faults.Is(err, faults.NotFound): // deleted
-	case err != nil:
-		return err
-	case server.HostID == hostID:
-		return nil
-	}
-	return compute.ReleaseClaim(ctx, tx, serverID, hostID)
 }
 
 // inventory is what compute.hosts keeps of a report beyond the capacity.

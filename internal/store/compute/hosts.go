@@ -153,12 +153,13 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 	}
 	_, err = tx.Exec(ctx, `
 		INSERT INTO compute.hosts (id, name, incarnation, driver, availability_zone, link_address,
-			vcpus, memory_mb, disk_gb, inventory, last_seen)
-		VALUES ($1, $2, $3, $4, COALESCE(NULLIF($5, ''), 'nova'), $6, $7, $8, $9, COALESCE($10::jsonb, '{}'), now())
+			vcpus, memory_mb, disk_gb, inventory, last_seen, instance)
+		VALUES ($1, $2, $3, $4, COALESCE(NULLIF($5, ''), 'nova'), $6, $7, $8, $9, COALESCE($10::jsonb, '{}'), now(), $11)
 		ON CONFLICT (id) DO UPDATE SET name = $2, incarnation = $3, driver = $4,
 			availability_zone = COALESCE(NULLIF($5, ''), compute.hosts.availability_zone), link_address = $6,
 			vcpus = $7, memory_mb = $8, disk_gb = $9,
-			inventory = COALESCE($10::jsonb, compute.hosts.inventory), last_seen = now(), updated_at = now()`,
+			inventory = COALESCE($10::jsonb, compute.hosts.inventory), last_seen = now(),
+			instance = $11, updated_at = now()`,
 		r.ID, r.Name, r.Incarnation, r.Driver, r.AvailabilityZone, r.LinkAddress,
 		r.Report.VCPUs, r.Report.MemoryMB, r.Report.DiskGB, inventory(r.Report), r.Instance)
 	if isUnique(err, "hosts_name_key") {
