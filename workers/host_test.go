@@ -39,7 +39,8 @@ const deadline = 90 * time.Second
 type registry struct {
 	mu      sync.Mutex
 	debts   []hostlink.Debt
-	refuse  error // what a heartbeat is answered
+	refuse  error           // what a heartbeat is answered
+	ids     map[string]bool // hosts that have registered
 	reg     []hostlink.Registration
 	beats   []hostlink.Report
 	paid    []string
@@ -48,7 +49,7 @@ type registry struct {
 }
 
 func newRegistry() *registry {
-	r := &registry{}
+	r := &registry{ids: map[string]bool{}}
 	r.changed = sync.NewCond(&r.mu)
 	return r
 }
@@ -56,6 +57,7 @@ func newRegistry() *registry {
 func (r *registry) Register(_ context.Context, hostID string, in hostlink.Registration) (hostlink.Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.ids[hostID] = true
 	r.reg = append(r.reg, in)
 	r.changed.Broadcast()
 	return hostlink.Answer{Debts: slices.Clone(r.debts)}, nil
@@ -366,7 +368,7 @@ func TestKilledMidBuild(t *testing.T) {
 	if err := os.WriteFile(rules, []byte(`{"delay":"build.start=hang"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	first := s.process(t, dir)
+	first := s.process(t, dir, 0)
 	run := s.start(t, buildWorkflow, j)
 	s.wait(t, "the guest defined", func() bool {
 		return len(s.beats) > 0 && slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 4}})
@@ -378,7 +380,7 @@ func TestKilledMidBuild(t *testing.T) {
 	if err := os.Remove(rules); err != nil {
 		t.Fatal(err)
 	}
-	s.process(t, dir)
+	s.process(t, dir, 0)
 	var built steps.BuildOut
 	s.get(t, run, &built)
 	if built.PowerState != libvirt.Running {
@@ -398,15 +400,53 @@ func TestKilledMidBuild(t *testing.T) {
 	}
 }
 
+// A hundred hosts live in one process, and a worker of each takes work.
+func TestManyHosts(t *testing.T) {
+	t.Parallel()
+	const hosts, megabytes = 100, 80
+	s, dir := newSite(t), t.TempDir()
+	cmd := s.process(t, dir, hosts)
+	s.wait(t, "all registered", func() bool { return len(s.ids) == hosts })
+	s.mu.Lock()
+	var runs []client.WorkflowRun
+	for id := range s.ids {
+		runs = append(runs, s.start(t, buildWorkflow, job{id, uuid.NewString()}))
+	}
+	s.mu.Unlock()
+	for _, run := range runs {
+		s.get(t, run, nil)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kilobytes int
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d hosts: %d MB resident", hosts, kilobytes>>10)
+	if kilobytes == 0 || kilobytes>>10 > megabytes {
+		t.Errorf("%d hosts take %d MB, want at most %d", hosts, kilobytes>>10, megabytes)
+	}
+}
+
 // helper is the environment variable that makes the test binary a host worker.
 const helper = "WORKERS_TEST_HOST"
 
-type helperConfig struct{ Address, Namespace, URL, KeyFile, Dir string }
+type helperConfig struct {
+	Address, Namespace, URL, KeyFile, Dir string
+	// Hosts is how many hosts the process has; 0 is one, in Dir itself.
+	Hosts int
+}
 
-// process runs a host in a process of its own, which is killed when the test ends.
-func (s *site) process(t *testing.T, dir string) *exec.Cmd {
+// process runs hosts in a process of their own, which is killed when the test ends.
+func (s *site) process(t *testing.T, dir string, hosts int) *exec.Cmd {
 	t.Helper()
-	data, err := json.Marshal(helperConfig{s.address, s.namespace, s.url, s.keyFile, dir})
+	data, err := json.Marshal(helperConfig{s.address, s.namespace, s.url, s.keyFile, dir, hosts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,5 +489,16 @@ func serveAsHelper(text string) error {
 		return err
 	}
 	s := &site{url: c.URL, key: key, client: cl}
-	return workers.Host(context.Background(), s.config(c.Dir, simulated.Options{}, log))
+	cfg := s.config(c.Dir, simulated.Options{}, log)
+	if c.Hosts > 0 {
+		cfg.Heartbeat = 10 * time.Second
+		spec := cfg.Hosts[0]
+		cfg.Hosts = nil
+		for i := range c.Hosts {
+			spec.Name = fmt.Sprint("h", i)
+			spec.StateDir = filepath.Join(c.Dir, spec.Name)
+			cfg.Hosts = append(cfg.Hosts, spec)
+		}
+	}
+	return workers.Host(context.Background(), cfg)
 }

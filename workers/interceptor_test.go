@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -93,6 +94,7 @@ func TestStopIsRetried(t *testing.T) {
 
 func activityEnv(log *strings.Builder) *testsuite.TestActivityEnvironment {
 	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
 	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&errorsOut{log: textLog(log)}}})
 	return env
