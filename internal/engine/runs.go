@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -41,13 +42,6 @@ var (
 // is down), Internal (it refuses this start).
 func (r runs) start(ctx context.Context, op Operation) (exists bool, err error) {
 	spec, _ := operations.Lookup(op.Kind)
-	attributes := []temporal.SearchAttributeUpdate{attributeKind.ValueSet(string(op.Kind)), attributeResourceID.ValueSet(op.ResourceID)}
-	if op.ProjectID != "" {
-		attributes = append(attributes, attributeProjectID.ValueSet(op.ProjectID))
-	}
-	if op.RequestID != "" {
-		attributes = append(attributes, attributeRequestID.ValueSet(op.RequestID))
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err = r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -56,7 +50,7 @@ func (r runs) start(ctx context.Context, op Operation) (exists bool, err error) 
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		TypedSearchAttributes:                    temporal.NewSearchAttributes(attributes...),
+		TypedSearchAttributes:                    attributes(op),
 		StaticSummary:                            fmt.Sprintf("%s %s %s", spec.Verb, spec.Resource, op.ResourceID),
 	}, string(op.Kind), steps.Ref{OperationID: op.ID})
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
@@ -64,6 +58,28 @@ func (r runs) start(ctx context.Context, op Operation) (exists bool, err error) 
 		return true, nil
 	}
 	return false, temporalFault(err)
+}
+
+// maxAttribute is how long a search attribute may be in Temporal's tables.
+const maxAttribute = 255
+
+// attributes are an operation's search attributes; what is empty has none. One
+// that is too long is cut, since the start would be refused for ever.
+func attributes(op Operation) temporal.SearchAttributes {
+	var updates []temporal.SearchAttributeUpdate
+	set := func(key temporal.SearchAttributeKeyKeyword, value string) {
+		if len(value) > maxAttribute {
+			value = strings.ToValidUTF8(value[:maxAttribute], "")
+		}
+		if value != "" {
+			updates = append(updates, key.ValueSet(value))
+		}
+	}
+	set(attributeKind, string(op.Kind))
+	set(attributeProjectID, op.ProjectID)
+	set(attributeResourceID, op.ResourceID)
+	set(attributeRequestID, op.RequestID)
+	return temporal.NewSearchAttributes(updates...)
 }
 
 // life is what has become of an operation's workflow.

@@ -1,0 +1,97 @@
+package engine_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
+)
+
+// start runs a starter until the test ends.
+func (c *cloud) start(s *engine.Starter) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { s.Run(ctx) })
+	c.t.Cleanup(func() {
+		cancel()
+		group.Wait()
+	})
+}
+
+func TestStarter(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.serve()
+	s := c.e.NewStarter(c.client, queue, 10, 2)
+	c.start(s)
+
+	id := c.newThing()
+	op := c.accept(operations.ServerStart, id).OperationID
+	waiting := c.accept(operations.ServerStart, c.newThing()).OperationID
+	c.exec(`UPDATE engine.operations SET start_after = NULL WHERE id = $1`, waiting)
+	s.Offer("server/nothing/of/thesort")
+	s.Offer(waiting)
+	s.Offer(op)
+	s.Offer(op)
+	c.until(op, engine.Running, operations.StepGuest)
+	if got := c.status(waiting); got != enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED {
+		t.Errorf("one that waits is %s", got)
+	}
+	c.exec(`UPDATE engine.operations SET start_after = now() WHERE id = $1`, waiting)
+
+	described := must(c.client.DescribeWorkflow(t.Context(), op, ""))(t)
+	if got := described.WorkflowExecutionMetadata; got.TaskQueueName != queue || got.WorkflowType.Name != "server.start" {
+		t.Errorf("the workflow is %+v", got)
+	}
+	if summary, err := described.GetStaticSummary(); err != nil || summary != "start server "+id {
+		t.Errorf("its summary is %q, %v", summary, err)
+	}
+	query := "Kind = 'server.start' AND ProjectId = 'p1' AND ResourceId = '" + id + "' AND RequestId = 'req-1'"
+	c.eventually(query, func() bool {
+		list := must(c.client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query}))(t)
+		return len(list.GetExecutions()) == 1
+	})
+	s.Knock(op)
+	s.Knock("server/nothing/of/thesort")
+	c.say(op, "go")
+	c.until(op, engine.State(operations.ResultDone), "")
+	c.eventually("the workflow is completed", func() bool { return c.status(op) == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED })
+	history := c.client.GetWorkflowHistory(t.Context(), op, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	knocks := 0
+	for history.HasNext() {
+		if event := must(history.Next())(t); event.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == engine.KnockSignal {
+			knocks++
+		}
+	}
+	if knocks != 1 {
+		t.Errorf("%d knocks, want 1", knocks)
+	}
+}
+
+// A starter that is full, or whose Temporal is down, keeps nobody waiting.
+func TestOfferNeverBlocks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := newCloudOn(t, w, "127.0.0.1:1", "nowhere")
+	s := w.e.NewStarter(c.client, queue, 1, 1)
+	done := make(chan struct{})
+	go func() {
+		for range 1000 {
+			s.Offer("server/nothing/of/thesort")
+			s.Knock("server/nothing/of/thesort")
+		}
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(patient):
+		t.Fatal("an offer blocks")
+	}
+	c.start(s)
+}
