@@ -74,7 +74,10 @@ func ensureNamespaces(ctx context.Context, address string, names []string) error
 			if err == nil {
 				break
 			}
-			if status.Code(err) != codes.Unavailable || ctx.Err() != nil {
+			// A client that asked for the namespace before it was there has left a
+			// "not found" in the server's cache.
+			code := status.Code(err)
+			if code != codes.Unavailable && code != codes.NotFound || ctx.Err() != nil {
 				return fmt.Errorf("namespace %s: %w", name, err)
 			}
 			time.Sleep(50 * time.Millisecond)

@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 )
 
 // start runs a starter until the test ends.
@@ -65,7 +66,7 @@ func TestStarter(t *testing.T) {
 	history := c.client.GetWorkflowHistory(t.Context(), op, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	knocks := 0
 	for history.HasNext() {
-		if event := must(history.Next())(t); event.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == engine.KnockSignal {
+		if event := must(history.Next())(t); event.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == steps.Knock {
 			knocks++
 		}
 	}
