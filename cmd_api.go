@@ -1,11 +1,12 @@
 package main
 
-// holdfast api: the service APIs.
+// holdfast api: the service APIs and the host link.
 
 import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,13 +15,15 @@ import (
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/telemetry"
 )
 
 func apiCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "api",
-		Short: "Serve the service APIs",
+		Short: "Serve the service APIs and the host link",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := env.Config()
@@ -34,6 +37,10 @@ func apiCommand(env *cli.Env) *cobra.Command {
 
 func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	tokens, err := authenticator(cfg)
+	if err != nil {
+		return err
+	}
+	key, err := hostlinkKey(cfg, hostlink.CreateKey)
 	if err != nil {
 		return err
 	}
@@ -52,6 +59,7 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	defer p.runStarter(context.WithoutCancel(ctx))()
 	return serve(ctx, p.log, cfg.API.ShutdownPatience,
 		listener{name: "service APIs", address: cfg.API.Listen, handler: services, longest: cfg.API.RequestTimeout},
+		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine)), longest: 30 * time.Second},
 		p.telemetry(cfg.Telemetry.APIListen, health),
 	)
 }
@@ -88,4 +96,12 @@ func authenticator(cfg *config.Config) (rest.Authenticator, error) {
 		identities[t.Token] = rest.Identity{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
 	}
 	return rest.NewStaticTokens(identities), nil
+}
+
+// hostlinkKey gets the deployment's key by load.
+func hostlinkKey(cfg *config.Config, load func(path string) (hostlink.Key, error)) (hostlink.Key, error) {
+	if cfg.Hostlink.KeyFile == "" {
+		return hostlink.Key{}, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: hostlink.key_file is not set")
+	}
+	return load(cfg.Hostlink.KeyFile)
 }

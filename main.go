@@ -11,6 +11,7 @@ func main() {
 	root, env := cli.Root()
 	root.AddCommand(
 		apiCommand(env),
+		workerCommand(env),
 		cli.Migrate(env),
 		cli.Operations(env),
 		cli.Audit(env),

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -105,5 +106,31 @@ func TestNoTokensNoAPI(t *testing.T) {
 	t.Parallel()
 	if _, err := authenticator(&config.Config{}); err == nil || !strings.Contains(err.Error(), "dev.static_tokens") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestHostSpecs(t *testing.T) {
+	t.Parallel()
+	cfg := &config.Config{Host: config.Host{Name: "sim", StateDir: "/state", Driver: "simulated"}}
+	one, err := hostSpecs(cfg, 1)
+	if err != nil || len(one) != 1 || one[0].Name != "sim" || one[0].StateDir != "/state" {
+		t.Errorf("one: %+v, %v", one, err)
+	}
+	three, err := hostSpecs(cfg, 3)
+	if err != nil || len(three) != 3 || three[2].Name != "sim-3" || three[2].StateDir != filepath.Join("/state", "sim-3") {
+		t.Errorf("three: %+v, %v", three, err)
+	}
+	for _, c := range []struct {
+		host  config.Host
+		count int
+		want  string
+	}{
+		{config.Host{Name: "sim", StateDir: "/state", Driver: "simulated"}, 0, "--hosts"},
+		{config.Host{Name: "sim", Driver: "simulated"}, 1, "host.state_dir is not set"},
+		{config.Host{Name: "sim", StateDir: "/state", Driver: "libvirt"}, 1, "no libvirt driver"},
+	} {
+		if _, err := hostSpecs(&config.Config{Host: c.host}, c.count); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v x %d: %v, want %q in it", c.host, c.count, err, c.want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -129,6 +130,21 @@ func (p *process) hostsProbe() telemetry.Probe {
 		}
 		if down > 0 {
 			return telemetry.Noticef("%d of %d hosts are down", down, len(hosts))
+		}
+		return nil
+	}}
+}
+
+// loopsProbe says what the engine's loops know; in the process that runs them.
+func loopsProbe(loops *engine.Loops) telemetry.Probe {
+	return telemetry.Probe{Name: "loops", Run: func(context.Context) error {
+		switch h := loops.Health(); {
+		case h.Alarm:
+			return telemetry.Notice("many workflows were lost within minutes; they are being started again")
+		case h.Dispatcher.Trouble != "":
+			return fmt.Errorf("the dispatcher's last round failed: %s", h.Dispatcher.Trouble)
+		case h.Sweeper.Trouble != "":
+			return fmt.Errorf("the sweeper's last round failed: %s", h.Sweeper.Trouble)
 		}
 		return nil
 	}}

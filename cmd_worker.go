@@ -1,0 +1,154 @@
+package main
+
+// holdfast worker: what carries operations out.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/activities/placement"
+	"holdfast.dev/activities/records"
+	"holdfast.dev/internal/cli"
+	"holdfast.dev/internal/config"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/scheduler"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/telemetry"
+	"holdfast.dev/workers"
+)
+
+func workerCommand(env *cli.Env) *cobra.Command {
+	var role, driver string
+	var hosts int
+	cmd := &cobra.Command{
+		Use:   "worker --role control|host",
+		Short: "Carry operations out: workflows and the engine's loops, or the guests of hosts",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := env.Config()
+			if err != nil {
+				return err
+			}
+			if driver != "" {
+				cfg.Host.Driver = driver
+			}
+			switch workers.Role(role) {
+			case workers.ControlRole:
+				return runControl(cmd.Context(), cfg)
+			case workers.HostRole:
+				return runHosts(cmd.Context(), cfg, hosts)
+			}
+			return faults.New(faults.Invalid, "InvalidRole", "--role is %q; it must be control or host", role)
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "", "control or host")
+	cmd.Flags().StringVar(&driver, "driver", "", "libvirt or simulated (host.driver)")
+	cmd.Flags().IntVar(&hosts, "hosts", 1, "hosts in this process, with the simulated driver")
+	return cmd
+}
+
+// runControl serves the control queue and runs the engine's loops.
+func runControl(ctx context.Context, cfg *config.Config) (err error) {
+	p, err := newControlProcess(ctx, cfg, "control")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+
+	loops := p.engine.NewLoops(p.temporal, steps.ControlQueue)
+	health := telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe(), loopsProbe(loops), p.hostsProbe())
+	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
+	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
+	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
+		return workers.Control(ctx, workers.ControlConfig{
+			Client:    p.temporal,
+			Records:   recorder,
+			Placement: placer,
+			Beside:    []func(context.Context){loops.Run, p.starter.Run},
+			Log:       p.log,
+		})
+	})
+}
+
+// runHosts serves the queues of count hosts of this machine.
+func runHosts(ctx context.Context, cfg *config.Config, count int) (err error) {
+	specs, err := hostSpecs(cfg, count)
+	if err != nil {
+		return err
+	}
+	key, err := hostlinkKey(cfg, hostlink.LoadKey)
+	if err != nil {
+		return err
+	}
+	p, err := newProcess(ctx, cfg, "host")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	return p.beside(ctx, cfg.Telemetry.HostListen, telemetry.NewHealth(p.log, p.temporalProbe()), func(ctx context.Context) error {
+		return workers.Host(ctx, workers.HostConfig{Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Log: p.log})
+	})
+}
+
+// hostSpecs names the hosts and their state folders: one is the machine
+// itself, several are numbered.
+func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
+	open, err := driverOf(cfg)
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg.Host.StateDir == "":
+		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: host.state_dir is not set")
+	case count < 1 || count > 1 && cfg.Host.Driver != "simulated":
+		return nil, faults.New(faults.Invalid, "InvalidHosts", "--hosts is 1, or more with the simulated driver")
+	}
+	name := cfg.Host.Name
+	if name == "" {
+		if name, err = os.Hostname(); err != nil {
+			return nil, fmt.Errorf("the machine has no name; set host.name: %w", err)
+		}
+	}
+	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, Open: open}
+	if count == 1 {
+		return []workers.HostSpec{spec}, nil
+	}
+	specs := make([]workers.HostSpec, count)
+	for i := range specs {
+		specs[i] = spec
+		specs[i].Name = fmt.Sprintf("%s-%d", name, i+1)
+		specs[i].StateDir = filepath.Join(cfg.Host.StateDir, specs[i].Name)
+	}
+	return specs, nil
+}
+
+// driverOf opens what runs guests.
+func driverOf(cfg *config.Config) (func(stateDir string) (libvirt.Driver, error), error) {
+	if cfg.Host.Driver != "simulated" {
+		return nil, faults.New(faults.Invalid, "NoDriver", "this release has no %s driver; use --driver simulated", cfg.Host.Driver)
+	}
+	return func(stateDir string) (libvirt.Driver, error) {
+		return simulated.New(simulated.Options{StateDir: stateDir})
+	}, nil
+}
+
+// beside runs work with the telemetry listener next to it; either's end is the
+// end of both.
+func (p *process) beside(ctx context.Context, address string, health *telemetry.Health, work func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	group.Go(func() error {
+		defer stop()
+		return work(ctx)
+	})
+	group.Go(func() error { return serve(ctx, p.log, p.cfg.API.ShutdownPatience, p.telemetry(address, health)) })
+	return group.Wait()
+}
