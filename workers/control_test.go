@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -271,6 +272,61 @@ func TestHostPaysAfterItWasDown(t *testing.T) {
 	})
 	if got := guests(t, dir); len(got) != 0 {
 		t.Errorf("guests %+v, want none", got)
+	}
+	c.silent(t)
+}
+
+// A server is deleted while its host hangs in the build: the build is cut
+// short, and nothing of it stays.
+func TestDeleteCutsBuildShort(t *testing.T) {
+	t.Parallel()
+	c, dir := newCloud(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "simulated.json"), []byte(`{"delay":"build.start=hang"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.host(t, "h1", dir)
+	id := c.build(t)
+	c.eventually(t, "the guest half-made", func(context.Context) (bool, error) { return len(guests(t, dir)) == 1, nil })
+	c.delete(t, id)
+	c.eventually(t, "deleted", func(ctx context.Context) (bool, error) {
+		return c.one(ctx, `SELECT deleted_at IS NOT NULL AND operation_id IS NULL FROM compute.servers WHERE id = $1`, id)
+	})
+	if got := guests(t, dir); len(got) != 0 {
+		t.Errorf("guests %+v, want none", got)
+	}
+	if free, err := c.one(t.Context(), `SELECT servers = 0 AND vcpus_used = 0 FROM compute.hosts`); err != nil || !free {
+		t.Errorf("room is still taken: %v", err)
+	}
+	c.silent(t)
+}
+
+// A build that fails on one host ends on another, and nothing stays on the first.
+func TestBuildFindsAnotherHost(t *testing.T) {
+	t.Parallel()
+	c, bad, good := newCloud(t), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(bad, "simulated.json"), []byte(`{"fail":"build.start=no_capacity"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.host(t, "bad", bad)
+	first := c.build(t)
+	c.eventually(t, "in ERROR for want of a second host", func(ctx context.Context) (bool, error) {
+		return c.one(ctx, `SELECT vm_state = 'error' AND operation_id IS NULL FROM compute.servers WHERE id = $1`, first)
+	})
+	c.host(t, "good", good)
+	var ids []string
+	for range 4 {
+		ids = append(ids, c.build(t))
+	}
+	for _, id := range ids {
+		c.eventually(t, "active", func(ctx context.Context) (bool, error) {
+			return c.one(ctx, `SELECT vm_state = 'active' AND operation_id IS NULL FROM compute.servers WHERE id = $1`, id)
+		})
+	}
+	if got := guests(t, bad); len(got) != 0 {
+		t.Errorf("the host that fails has guests %+v, want none", got)
+	}
+	if got := guests(t, good); len(got) != len(ids) {
+		t.Errorf("guests %+v, want %d", got, len(ids))
 	}
 	c.silent(t)
 }

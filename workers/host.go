@@ -52,6 +52,9 @@ const (
 	// hostSlots is how many activities a host takes at once. Builds that wait
 	// for others hold a slot, so there are many more than builds.
 	hostSlots = 60
+	// hostCancel bounds how long a cancel is on its way to a running activity:
+	// the SDK holds heartbeats back for as long.
+	hostCancel = 4 * time.Second
 	// hostPollers is few: a host's queue is short, and there are many hosts.
 	hostPollers = 2
 	// sweepEvery is the time between two clearings of old fences.
@@ -230,6 +233,7 @@ func (h *host) newWorker(work context.Context, fatal chan<- error) (worker.Worke
 	o.DisableWorkflowWorker = true
 	o.MaxConcurrentActivityExecutionSize = hostSlots
 	o.MaxConcurrentActivityTaskPollers = hostPollers
+	o.MaxHeartbeatThrottleInterval = hostCancel
 	o.BackgroundActivityContext = work
 	o.Identity = fmt.Sprintf("%s#%d", h.Name, h.identity.Incarnation)
 	o.OnFatalError = func(err error) { fatal <- err }
@@ -292,11 +296,11 @@ func (h *host) beat(ctx context.Context) (hostlink.Answer, error) {
 func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 	inventory, err := h.driver.Inventory(ctx)
 	if err != nil {
-		return hostlink.Report{}, err
+		return hostlink.Report{}, driverSilent(err)
 	}
 	guests, err := h.driver.List(ctx)
 	if err != nil {
-		return hostlink.Report{}, err
+		return hostlink.Report{}, driverSilent(err)
 	}
 	if time.Since(h.swept) > sweepEvery {
 		if err := h.activities.SweepFences(guests); err != nil {
@@ -313,4 +317,9 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 		r.Guests[i] = hostlink.Guest(g)
 	}
 	return r, nil
+}
+
+// driverSilent keeps a driver's error from being taken for the API's.
+func driverSilent(err error) error {
+	return faults.Wrap(err, faults.Unavailable, "DriverSilent", "the driver can't say what the host has")
 }

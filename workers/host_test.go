@@ -14,11 +14,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -151,17 +153,11 @@ func (s *site) config(stateDir string, o simulated.Options, log *slog.Logger) wo
 }
 
 // run serves a host until the test ends, or stop.
-func (s *site) run(t *testing.T, stateDir string, o simulated.Options) (stop func() error) {
+func (s *site) run(t *testing.T, stateDir string, o simulated.Options) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- workers.Host(ctx, s.config(stateDir, o, slog.New(slog.DiscardHandler))) }()
-	stop = sync.OnceValue(func() error {
-		cancel()
-		return <-done
+	return background(t, func(ctx context.Context) error {
+		return workers.Host(ctx, s.config(stateDir, o, slog.New(slog.DiscardHandler)))
 	})
-	t.Cleanup(func() { _ = stop() })
-	return stop
 }
 
 func (s *site) start(t *testing.T, w any, in any) client.WorkflowRun {
@@ -262,9 +258,7 @@ func TestHostServes(t *testing.T) {
 	s.wait(t, "a heartbeat that lists the guest", func() bool {
 		return slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 1}})
 	})
-	if err := stop(); err != nil {
-		t.Errorf("a host that is told to stop: %v", err)
-	}
+	stop()
 }
 
 // What the host owes is paid before it takes the work that waits for it.
@@ -432,6 +426,47 @@ func TestManyHosts(t *testing.T) {
 	if kilobytes == 0 || kilobytes>>10 > megabytes {
 		t.Errorf("%d hosts take %d MB, want at most %d", hosts, kilobytes>>10, megabytes)
 	}
+}
+
+// A cancel reaches a build that hangs, and the workflow hears of it only when
+// the build has left; what it made can be undone then.
+func TestCancelReachesBuild(t *testing.T) {
+	t.Parallel()
+	s, dir := newSite(t), t.TempDir()
+	j := job{identity(t, dir), uuid.NewString()}
+	var left atomic.Bool
+	cfg := s.config(dir, simulated.Options{}, slog.New(slog.DiscardHandler))
+	cfg.Hosts[0].Open = func(dir string) (libvirt.Driver, error) {
+		d, err := simulated.New(simulated.Options{StateDir: dir, Delay: "build.start=hang"})
+		return watched{d, &left}, err
+	}
+	background(t, func(ctx context.Context) error { return workers.Host(ctx, cfg) })
+	run := s.start(t, buildWorkflow, j)
+	s.wait(t, "the guest defined", func() bool {
+		return len(s.beats) > 0 && len(s.beats[len(s.beats)-1].Guests) == 1
+	})
+	if err := s.client.CancelWorkflow(t.Context(), run.GetID(), run.GetRunID()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	if err := run.Get(ctx, nil); !temporal.IsCanceledError(err) {
+		t.Errorf("the workflow ends with %v, want cancelled", err)
+	}
+	if !left.Load() {
+		t.Error("the workflow has ended before the build")
+	}
+}
+
+// watched is a driver that says when a build has left it.
+type watched struct {
+	libvirt.Driver
+	left *atomic.Bool
+}
+
+func (w watched) Build(ctx context.Context, spec steps.ServerSpec, confirm libvirt.Confirm) (libvirt.Guest, error) {
+	defer w.left.Store(true)
+	return w.Driver.Build(ctx, spec, confirm)
 }
 
 // helper is the environment variable that makes the test binary a host worker.
