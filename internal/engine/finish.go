@@ -32,7 +32,11 @@ func (e *Engine) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (st
 	}
 	how := ending{result: in.Result, message: in.Note}
 	if in.Fault != nil {
-		how.code, how.message = in.Fault.Code, in.Fault.Message
+		how.message = in.Fault.Message
+		// A recovery that is done may still tell the user what was lost.
+		if in.Result != operations.ResultDone {
+			how.code = in.Fault.Code
+		}
 	}
 	if op.Step == operations.StepUndo {
 		// Undoing is a step that went well; why it was needed stands with the

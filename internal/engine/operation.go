@@ -49,8 +49,8 @@ type Operation struct {
 	RetryOf           string            `db:"retry_of"`
 	CancelRequestedAt *time.Time        `db:"cancel_requested_at"`
 	CancelRequestedBy string            `db:"cancel_requested_by"`
-	// Hold says what an operator has put in its way: "paused" for a workflow
-	// that was paused by hand.
+	// Hold says why its workflow, which is there, does not go on: "paused" by
+	// hand, or "failing" in a way that a worker of another release may mend.
 	Hold      string    `db:"hold"`
 	CheckedAt time.Time `db:"checked_at"`
 }

@@ -6,8 +6,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/internal/faults"
@@ -26,7 +28,7 @@ const (
 	Pending State = "pending"
 	// Running: a workflow carries it out.
 	Running State = "running"
-	// Held: an operator has paused its workflow.
+	// Held: its workflow is there and does not go on (Operation.Hold).
 	Held State = "held"
 	// Unfinished is any of the above, in a Filter.
 	Unfinished State = "unfinished"
@@ -84,14 +86,20 @@ const (
 )
 
 // Operations lists operations, newest first. Errors: Invalid for a State,
-// Limit or After that isn't one.
+// ResourceID, Limit or After that isn't one.
 func (e *Engine) Operations(ctx context.Context, q store.Queryer, f Filter) ([]Operation, error) {
-	state := "true"
-	if f.State != "" {
-		var ok bool
-		if state, ok = conditions[f.State]; !ok {
-			return nil, faults.New(faults.Invalid, "InvalidFilter", "%q is not a state of operations", f.State)
+	c, err := f.conditions()
+	if err != nil {
+		return nil, err
+	}
+	if f.After != "" {
+		after, err := e.Get(ctx, q, f.After)
+		if isNotFound(err) {
+			return nil, faults.New(faults.Invalid, "InvalidFilter", "there is no operation %q to go on after", f.After)
+		} else if err != nil {
+			return nil, err
 		}
+		c.add("(created_at, id) < (%s, %s)", after.CreatedAt, after.ID)
 	}
 	if f.Limit < 0 || f.Limit > maxPage {
 		return nil, faults.New(faults.Invalid, "InvalidFilter", "a page has 1 to %d operations", maxPage)
@@ -99,21 +107,54 @@ func (e *Engine) Operations(ctx context.Context, q store.Queryer, f Filter) ([]O
 	if f.Limit == 0 {
 		f.Limit = defaultPage
 	}
-	if f.After != "" {
-		if _, err := e.Get(ctx, q, f.After); isNotFound(err) {
-			return nil, faults.New(faults.Invalid, "InvalidFilter", "there is no operation %q to go on after", f.After)
-		} else if err != nil {
-			return nil, err
+	return collect(ctx, q, fmt.Sprintf(`SELECT %s FROM engine.operations WHERE %s ORDER BY created_at DESC, id DESC LIMIT %d`,
+		columns, strings.Join(c.all, " AND "), f.Limit), c.args...)
+}
+
+// conditions says in SQL what the filter asks for, its place in the list left out.
+func (f Filter) conditions() (*where, error) {
+	c := &where{all: []string{"true"}}
+	if f.State != "" {
+		state, ok := conditions[f.State]
+		if !ok {
+			return nil, faults.New(faults.Invalid, "InvalidFilter", "%q is not a state of operations", f.State)
+		}
+		c.add(state)
+	}
+	if f.ResourceID != "" {
+		id, err := uuid.Parse(f.ResourceID)
+		if err != nil {
+			return nil, faults.Wrap(err, faults.Invalid, "InvalidFilter", "%q is not the id of a resource", f.ResourceID)
+		}
+		c.add("resource_id = %s", id.String())
+	}
+	for _, equal := range []struct{ column, value string }{
+		{"kind", string(f.Kind)}, {"project_id", f.ProjectID}, {"request_id", f.RequestID}, {"host", f.Host}, {"error_code", f.ErrorCode},
+	} {
+		if equal.value != "" {
+			c.add(equal.column+" = %s", equal.value)
 		}
 	}
-	return collect(ctx, q, `SELECT `+columns+` FROM engine.operations
-		WHERE `+state+`
-			AND ($1 = '' OR kind = $1) AND ($2 = '' OR project_id = $2) AND ($3 = '' OR resource_id::text = $3)
-			AND ($4 = '' OR request_id = $4) AND ($5 = '' OR host = $5) AND ($6 = '' OR error_code = $6)
-			AND created_at <= now() - $7::interval
-			AND ($8 = '' OR (created_at, id) < (SELECT created_at, id FROM engine.operations WHERE id = $8))
-		ORDER BY created_at DESC, id DESC LIMIT $9`,
-		f.Kind, f.ProjectID, f.ResourceID, f.RequestID, f.Host, f.ErrorCode, f.OlderThan, f.After, f.Limit)
+	if f.OlderThan > 0 {
+		c.add("created_at <= now() - %s::interval", f.OlderThan)
+	}
+	return c, nil
+}
+
+// where collects conditions and their arguments.
+type where struct {
+	all  []string
+	args []any
+}
+
+// add adds a condition; each %s in it is the place of an argument.
+func (c *where) add(condition string, args ...any) {
+	places := make([]any, len(args))
+	for i, arg := range args {
+		c.args = append(c.args, arg)
+		places[i] = fmt.Sprintf("$%d", len(c.args))
+	}
+	c.all = append(c.all, fmt.Sprintf(condition, places...))
 }
 
 // OperationEvent is one step of an operation, as it was taken.

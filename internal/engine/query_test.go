@@ -63,7 +63,7 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, row.want)
 		}
 	}
-	for name, f := range map[string]engine.Filter{"state": {State: "odd"}, "limit": {Limit: 1001}, "negative": {Limit: -1}, "after": {After: "nothing"}} {
+	for name, f := range map[string]engine.Filter{"state": {State: "odd"}, "limit": {Limit: 1001}, "negative": {Limit: -1}, "after": {After: "nothing"}, "resource": {ResourceID: "mine"}} {
 		if _, err := w.e.Operations(t.Context(), w.db.Pool, f); !faults.Is(err, faults.Invalid) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}

@@ -45,8 +45,12 @@ func TestRecoverTakesOver(t *testing.T) {
 	}
 	g := steps.Fence{OperationID: heir, Generation: 2, RunID: "run-1"}
 	w.advance(steps.AdvanceIn{Fence: g, Step: operations.StepUndo, Settle: []steps.Settlement{{Seq: 4, State: operations.Undone}, {Seq: 3, State: operations.Undone}}})
-	if out := w.finish(g, operations.ResultDone); out.Next != next {
-		t.Errorf("next is %q, want %q", out.Next, next)
+	finished, err := w.tryFinish(steps.FinishIn{Fence: g, Result: operations.ResultDone, Fault: &steps.Fault{Code: "OperationLost", Message: "the build was lost"}})
+	if err != nil || finished.Next != next {
+		t.Errorf("next is %q, %v, want %q", finished.Next, err, next)
+	}
+	if row := w.operation(heir); row.Result != operations.ResultDone || row.ErrorCode != "" || row.Message != "the build was lost" {
+		t.Errorf("the heir is %+v", row)
 	}
 	w.silent()
 	if owed := w.audit().Owed; owed != 1 {

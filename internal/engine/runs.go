@@ -88,10 +88,16 @@ type life string
 const (
 	alive  life = "alive"
 	paused life = "paused"
-	closed life = "closed"
+	// failing: it is alive, and no worker can take it further.
+	failing life = "failing"
+	closed  life = "closed"
 	// lost: Temporal knows nothing of it.
 	lost life = "lost"
 )
+
+// failingAttempt is the attempt at one workflow task from which on a workflow
+// counts as failing: a worker that died explains one or two.
+const failingAttempt = 3
 
 // look describes an operation's workflow. Errors: Unavailable.
 func (r runs) look(ctx context.Context, id string) (life, error) {
@@ -109,6 +115,9 @@ func (r runs) look(ctx context.Context, id string) (life, error) {
 	case enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
 		return paused, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+		if described.GetPendingWorkflowTask().GetAttempt() >= failingAttempt {
+			return failing, nil
+		}
 		return alive, nil
 	}
 	return closed, nil

@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	// sweepBatch is how many operations a sweep looks at.
+	// sweepBatch is how many operations are read at a time, and maxBatches how
+	// often a sweep does so.
 	sweepBatch = 200
+	maxBatches = 20
 	// checkAgain is how long an operation that was seen alive is believed to be.
 	checkAgain = 15 * time.Second
-	// looksPerSecond bounds what the sweeper asks of Temporal: with it and
-	// checkAgain, 2,000 open operations are seen within a minute.
+	// looksPerSecond bounds what the sweeper asks of Temporal: 2,000 open
+	// operations are seen within a minute.
 	looksPerSecond = 50
 	// restartsPerSecond bounds the starts from nothing, when Temporal has lost
 	// everything.
-	restartsPerSecond = 20
+	restartsPerSecond = 40
 	// alarmAt lost workflows within alarmTime are an alarm.
 	alarmAt   = 10
 	alarmTime = 5 * time.Minute
@@ -48,28 +50,42 @@ func newSweeper(e *Engine, r runs) *Sweeper {
 	}
 }
 
-// Sweep looks at the operations that were not seen for the longest time.
-// Errors: Unavailable.
+// Sweep gives up what could not begin in time, and looks at every operation
+// that was not seen for a while, the longest unseen first. Errors: Unavailable.
 func (s *Sweeper) Sweep(ctx context.Context) error {
+	if err := s.giveUp(ctx); err != nil {
+		return err
+	}
+	for range maxBatches {
+		n, err := s.lookAtSome(ctx)
+		if err != nil || n < sweepBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweeper) giveUp(ctx context.Context) error {
 	overdue, err := collect(ctx, s.engine.db.Pool, `SELECT `+columns+` FROM engine.operations
 		WHERE finished_at IS NULL AND dispatched_at IS NULL AND start_after IS NOT NULL AND deadline < now()
 		ORDER BY deadline LIMIT $1`, sweepBatch)
 	if err != nil {
 		return err
 	}
-	err = each(ctx, overdue, func(ctx context.Context, op Operation) error {
+	return each(ctx, overdue, func(ctx context.Context, op Operation) error {
 		return s.engine.db.InTx(ctx, func(tx store.Tx) error { return s.engine.giveUp(ctx, tx, op.ID) })
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// lookAtSome says how many it looked at.
+func (s *Sweeper) lookAtSome(ctx context.Context) (int, error) {
 	unseen, err := collect(ctx, s.engine.db.Pool, `SELECT `+columns+` FROM engine.operations
 		WHERE finished_at IS NULL AND dispatched_at IS NOT NULL AND checked_at <= now() - $2::interval
 		ORDER BY checked_at LIMIT $1`, sweepBatch, checkAgain)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return each(ctx, unseen, s.examine)
+	return len(unseen), each(ctx, unseen, s.examine)
 }
 
 // examine looks at an operation's workflow first and at its row after that: a
@@ -87,8 +103,8 @@ func (s *Sweeper) examine(ctx context.Context, op Operation) error {
 		return s.restart(ctx, op.ID)
 	case closed:
 		return s.recover(ctx, op.ID, "its workflow ended without finishing it")
-	case paused:
-		return s.seen(ctx, op.ID, "paused")
+	case paused, failing:
+		return s.seen(ctx, op.ID, string(found))
 	}
 	return s.seen(ctx, op.ID, "")
 }

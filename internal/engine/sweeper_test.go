@@ -7,11 +7,14 @@ import (
 	"go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/google/uuid"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 )
 
 func TestSweepOfTheLiving(t *testing.T) {
@@ -54,6 +57,28 @@ func TestSweepOfThePaused(t *testing.T) {
 	c.sweep()
 	if got := c.operation(op); got.State() != engine.Running {
 		t.Errorf("the operation is %+v", got)
+	}
+}
+
+// A workflow that no worker can take further is there, and shown as held.
+func TestSweepOfTheFailing(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	w := worker.New(c.client, queue, worker.Options{})
+	w.RegisterWorkflowWithOptions(func(workflow.Context, steps.Ref) error { panic("a fault of ours") }, workflow.RegisterOptions{Name: string(operations.ServerStart)})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	_, f := c.running(operations.ServerStart)
+	op := f.OperationID
+	c.sweep() // nothing is there, so it is started
+	c.eventually("it is held", func() bool {
+		c.sweep()
+		return c.operation(op).Hold == "failing"
+	})
+	if got := c.operation(op).State(); got != engine.Held {
+		t.Errorf("it is %s", got)
 	}
 }
 

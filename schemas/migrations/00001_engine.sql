@@ -37,7 +37,8 @@ CREATE TABLE engine.operations (
     cancel_requested_by text NOT NULL DEFAULT '',
     -- When the cancel was last delivered to the workflow.
     cancel_sent_at      timestamptz,
-    -- What an operator has put in its way: "paused" for a workflow paused by hand.
+    -- Why its workflow, which is there, does not go on: "paused" by hand, or
+    -- "failing" its workflow tasks.
     hold                text NOT NULL DEFAULT '',
     -- When the sweeper last saw its workflow.
     checked_at          timestamptz NOT NULL DEFAULT now(),
@@ -47,7 +48,7 @@ CREATE INDEX operations_open ON engine.operations (created_at) WHERE finished_at
 CREATE INDEX operations_startable ON engine.operations (start_after) WHERE finished_at IS NULL AND dispatched_at IS NULL;
 CREATE INDEX operations_cancelled ON engine.operations (cancel_sent_at NULLS FIRST) WHERE finished_at IS NULL AND cancel_requested_at IS NOT NULL;
 CREATE INDEX operations_open_checked ON engine.operations (checked_at) WHERE finished_at IS NULL;
-CREATE INDEX operations_resource ON engine.operations (resource_type, resource_id, created_at DESC, id);
+CREATE INDEX operations_resource ON engine.operations (resource_id, created_at DESC, id DESC);
 CREATE INDEX operations_created ON engine.operations (created_at DESC, id DESC);
 CREATE INDEX operations_retry_of ON engine.operations (retry_of) WHERE retry_of IS NOT NULL;
 CREATE INDEX operations_parent ON engine.operations (parent_operation_id) WHERE parent_operation_id IS NOT NULL;

@@ -1,0 +1,83 @@
+package operations_test
+
+import (
+	"testing"
+
+	"holdfast.dev/internal/operations"
+)
+
+// met is every meeting that isn't a refusal, spelled out: a change of the table
+// is seen here.
+var met = map[[2]operations.Kind]operations.Meeting{
+	{operations.ServerBuild, operations.ServerDelete}:          operations.Preempt,
+	{operations.ServerDelete, operations.ServerDelete}:         operations.Join,
+	{operations.ServerStart, operations.ServerDelete}:          operations.Preempt,
+	{operations.ServerStop, operations.ServerDelete}:           operations.Preempt,
+	{operations.ServerReboot, operations.ServerDelete}:         operations.Preempt,
+	{operations.ServerReboot, operations.ServerHardReboot}:     operations.Preempt,
+	{operations.ServerHardReboot, operations.ServerDelete}:     operations.Preempt,
+	{operations.ServerHardReboot, operations.ServerHardReboot}: operations.Preempt,
+	{operations.ServerPause, operations.ServerDelete}:          operations.Preempt,
+	{operations.ServerPause, operations.ServerHardReboot}:      operations.Preempt,
+	{operations.ServerUnpause, operations.ServerDelete}:        operations.Preempt,
+	{operations.ServerUnpause, operations.ServerHardReboot}:    operations.Preempt,
+	{operations.ServerSuspend, operations.ServerDelete}:        operations.Preempt,
+	{operations.ServerSuspend, operations.ServerHardReboot}:    operations.Preempt,
+	{operations.ServerResume, operations.ServerDelete}:         operations.Preempt,
+	{operations.ServerResume, operations.ServerHardReboot}:     operations.Preempt,
+	{operations.ServerRecover, operations.ServerDelete}:        operations.Queue,
+}
+
+func TestEveryPairOfKinds(t *testing.T) {
+	t.Parallel()
+	for _, running := range operations.All() {
+		for _, incoming := range operations.All() {
+			want, ok := met[[2]operations.Kind{running.Kind, incoming.Kind}]
+			if !ok {
+				want = operations.Refuse
+			}
+			got := operations.Meet(running.Kind, incoming.Kind)
+			if got != want {
+				t.Errorf("%s meets %s: %s, want %s", incoming.Kind, running.Kind, got, want)
+			}
+			if got == operations.Preempt && (running.Recovers() || running.Forward()) {
+				t.Errorf("%s would cut %s short, which is never undone", incoming.Kind, running.Kind)
+			}
+			if incoming.Kind == operations.ServerDelete && got == operations.Refuse {
+				t.Errorf("a delete is refused by %s", running.Kind)
+			}
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	verbs := map[string]operations.Kind{}
+	for _, spec := range operations.All() {
+		name := string(spec.Resource) + "/" + spec.Verb
+		if other, taken := verbs[name]; taken {
+			t.Errorf("%s and %s are both called %s", spec.Kind, other, name)
+		}
+		verbs[name] = spec.Kind
+		if string(spec.Kind) != string(spec.Resource)+"."+spec.Verb {
+			t.Errorf("%s is called %s in ids", spec.Kind, name)
+		}
+		if found, ok := operations.Lookup(spec.Kind); !ok || found.Kind != spec.Kind {
+			t.Errorf("%s is not found", spec.Kind)
+		}
+		if spec.Deadline <= 0 {
+			t.Errorf("%s has no deadline", spec.Kind)
+		}
+		recovery, ok := operations.RecoverKind(spec.Resource)
+		of, _ := operations.Lookup(recovery)
+		if !ok || !of.Recovers() || !of.Forward() || of.Resource != spec.Resource {
+			t.Errorf("%s is recovered by %q", spec.Kind, recovery)
+		}
+	}
+	if _, ok := operations.Lookup("server.juggle"); ok {
+		t.Error("an unknown kind is found")
+	}
+	if kind, ok := operations.RecoverKind("teapot"); ok {
+		t.Errorf("a teapot is recovered by %s", kind)
+	}
+}
