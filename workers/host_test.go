@@ -147,8 +147,9 @@ func (s *site) config(stateDir string, o simulated.Options, log *slog.Logger) wo
 	return workers.HostConfig{Client: s.client, LinkURL: s.url, Key: s.key, Heartbeat: 200 * time.Millisecond, Log: log,
 		Hosts: []workers.HostSpec{{Name: "h1", StateDir: stateDir, Driver: "simulated",
 			Open: func(dir string) (libvirt.Driver, error) {
-				o.StateDir = dir
-				return simulated.New(o)
+				own := o // hosts of one process open theirs at once
+				own.StateDir = dir
+				return simulated.New(own)
 			}}}}
 }
 
@@ -423,7 +424,7 @@ func TestManyHosts(t *testing.T) {
 		}
 	}
 	t.Logf("%d hosts: %d MB resident", hosts, kilobytes>>10)
-	if kilobytes == 0 || kilobytes>>10 > megabytes {
+	if kilobytes == 0 || kilobytes>>10 > megabytes && !racing {
 		t.Errorf("%d hosts take %d MB, want at most %d", hosts, kilobytes>>10, megabytes)
 	}
 }
