@@ -49,3 +49,19 @@ func TestDebts(t *testing.T) {
 	}
 	w.silent()
 }
+
+// What a run that took over has made is of its generation, and so is the debt.
+func TestDebtsAreOfTheLastIntention(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, f := w.running(operations.ServerBuild)
+	in := steps.AdvanceIn{Fence: f, Step: operations.StepGuest, Intend: []operations.Effect{guest("h1")}}
+	w.advance(in)
+	in.Fence = w.begin(f.OperationID, "run-2")
+	w.advance(in)
+	w.advance(steps.AdvanceIn{Fence: in.Fence, Step: operations.StepUndo, Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
+	debts := must(w.e.Debts(t.Context(), w.db.Pool, "h1"))(t)
+	if len(debts) != 1 || debts[0].Generation != 2 {
+		t.Errorf("h1 owes %+v, want one of generation 2", debts)
+	}
+}

@@ -19,7 +19,9 @@ import (
 // effect is one line however often it is intended: kind, ref, host and attempt
 // name it. A line that was undone or is owed is opened again, since the steps
 // of a workflow task whose worker died run again, and the ledger must never
-// know of less than may exist. Errors: Superseded, Invalid.
+// know of less than may exist. It carries the generation of its last intention,
+// the one under which a host may have what the line speaks of.
+// Errors: Superseded, Invalid.
 func (e *Engine) Intend(ctx context.Context, tx store.Tx, f steps.Fence, effects ...operations.Effect) ([]operations.Effect, error) {
 	op, err := e.CheckFence(ctx, tx, f)
 	if err != nil {
@@ -43,8 +45,9 @@ func intend(ctx context.Context, tx store.Tx, op Operation, generation int64, ef
 			INSERT INTO engine.operation_effects AS line (operation_id, seq, kind, ref, host, attempt, generation, state)
 			SELECT $1, COALESCE(max(seq), 0) + 1, $2, $3, $4, $5, $6, $7 FROM engine.operation_effects WHERE operation_id = $1
 			ON CONFLICT (operation_id, kind, ref, host, attempt) DO UPDATE
-			SET state = EXCLUDED.state, generation = EXCLUDED.generation, updated_at = now()
-			WHERE line.state IN ('undone', 'owed')`,
+			SET state = CASE WHEN line.state IN ('undone', 'owed') THEN EXCLUDED.state ELSE line.state END,
+				generation = EXCLUDED.generation, updated_at = now()
+			WHERE line.state <> 'passed'`,
 			op.ID, effect.Kind, effect.Ref, effect.Host, max(effect.Attempt, 1), generation, effect.State)
 		if err != nil {
 			return fmt.Errorf("intend %s of %s: %w", effect.Kind, op.ID, store.Translate(err))

@@ -103,7 +103,7 @@ const failingAttempt = 3
 func (r runs) look(ctx context.Context, id string) (life, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	described, err := r.client.DescribeWorkflowExecution(ctx, id, "")
+	answer, err := r.client.DescribeWorkflow(ctx, id, "")
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
 		return lost, nil
@@ -111,6 +111,7 @@ func (r runs) look(ctx context.Context, id string) (life, error) {
 	if err != nil {
 		return "", temporalFault(err)
 	}
+	described := answer.RawResponse
 	switch described.GetWorkflowExecutionInfo().GetStatus() {
 	case enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
 		return paused, nil

@@ -206,7 +206,7 @@ func (c *cloud) say(id, word string) {
 // status is that of an operation's workflow; unspecified if there is none.
 func (c *cloud) status(id string) enums.WorkflowExecutionStatus {
 	c.t.Helper()
-	got, err := c.client.DescribeWorkflowExecution(c.t.Context(), id, "")
+	got, err := c.client.DescribeWorkflow(c.t.Context(), id, "")
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
 		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
@@ -214,7 +214,7 @@ func (c *cloud) status(id string) enums.WorkflowExecutionStatus {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return got.GetWorkflowExecutionInfo().GetStatus()
+	return got.Status
 }
 
 // carried is an operation that its workflow carries out and has come to a step.
