@@ -62,5 +62,6 @@ func specOf(s *compute.Server) steps.ServerSpec {
 		VCPUs: s.VCPUs, MemoryMB: int(s.MemoryMB),
 		RootGB: int(s.Flavor.RootGB), EphemeralGB: int(s.Flavor.EphemeralGB), SwapMB: int(s.Flavor.SwapMB),
 		ImageID: s.ImageID, ImageProperties: s.ImageProperties, ExtraSpecs: s.Flavor.ExtraSpecs, ConfigDrive: s.ConfigDrive,
+		Flavor: s.Flavor.Name, Generation: s.Generation,
 	}
 }

@@ -136,7 +136,8 @@ func TestABuildStepByStep(t *testing.T) {
 	spec := twice(w, func(in steps.ServerSpecIn) (steps.ServerSpec, error) { return w.records.ServerSpec(w.Context(), in) }, steps.ServerSpecIn{Fence: fence})
 	s := w.server(id)
 	if wantSpec := (steps.ServerSpec{ServerID: id, Name: s.Name, Hostname: s.Hostname, ProjectID: "p", UserID: "user",
-		VCPUs: 1, MemoryMB: 512, RootGB: 1, ImageID: "cirros", ImageProperties: map[string]string{}}); !reflect.DeepEqual(spec, wantSpec) {
+		VCPUs: 1, MemoryMB: 512, RootGB: 1, ImageID: "cirros", ImageProperties: map[string]string{},
+		Flavor: s.Flavor.Name, Generation: fence.Generation}); !reflect.DeepEqual(spec, wantSpec) {
 		t.Errorf("spec %+v, want %+v", spec, wantSpec)
 	}
 

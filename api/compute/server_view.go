@@ -78,7 +78,7 @@ var serverFields = []field{
 	{name: "os-extended-volumes:volumes_attached", value: func(serverView) any { return []any{} }},
 	{name: "OS-EXT-SRV-ATTR:host", policy: policyAttributes, value: func(v serverView) any { return nullIfEmpty(v.hostName()) }},
 	{name: "OS-EXT-SRV-ATTR:hypervisor_hostname", policy: policyAttributes, value: func(v serverView) any { return nullIfEmpty(v.hostName()) }},
-	{name: "OS-EXT-SRV-ATTR:instance_name", policy: policyAttributes, value: func(v serverView) any { return "instance-" + v.ID[:8] }},
+	{name: "OS-EXT-SRV-ATTR:instance_name", policy: policyAttributes, value: func(v serverView) any { return servers.InstanceName(v.ID) }},
 	{name: "OS-EXT-SRV-ATTR:reservation_id", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.ReservationID }},
 	{name: "OS-EXT-SRV-ATTR:launch_index", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.LaunchIndex }},
 	{name: "OS-EXT-SRV-ATTR:kernel_id", versions: microversion.From(3), policy: policyAttributes, value: func(serverView) any { return "" }},

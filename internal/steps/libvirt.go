@@ -55,6 +55,12 @@ type ServerSpec struct {
 	ImageProperties map[string]string `json:"image_properties,omitempty"`
 	ExtraSpecs      map[string]string `json:"extra_specs,omitempty"`
 	ConfigDrive     bool              `json:"config_drive,omitempty"`
+	// Flavor is its name and Generation the owner's at the build: both are only
+	// written down with the guest.
+	Flavor     string   `json:"flavor,omitempty"`
+	Generation int64    `json:"generation,omitempty"`
+	Ports      []Port   `json:"ports,omitempty"`
+	Volumes    []Volume `json:"volumes,omitempty"`
 }
 
 // BuildIn makes a guest: disks and a running domain.
