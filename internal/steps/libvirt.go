@@ -93,6 +93,8 @@ const (
 	PowerUnpause    PowerAction = "unpause"
 	PowerSuspend    PowerAction = "suspend"
 	PowerResume     PowerAction = "resume"
+	// PowerForceStop is PowerStop without waiting for the guest to shut down.
+	PowerForceStop PowerAction = "force-stop"
 	// PowerObserve reads the power state and changes nothing.
 	PowerObserve PowerAction = "observe"
 )

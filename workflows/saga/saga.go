@@ -21,6 +21,7 @@ package saga
 
 import (
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -95,6 +96,16 @@ func (s *Saga) Context() workflow.Context {
 		ctx = detached(ctx)
 	}
 	return steps.Until(ctx, s.Begun.Deadline)
+}
+
+// Interruptible is Context for a step that a cancel cuts short even beyond the
+// point of no return. The story finishes the work another way then, under Grace.
+func (s *Saga) Interruptible() workflow.Context { return steps.Until(s.ctx, s.Begun.Deadline) }
+
+// Grace gives a step d, whether or not the operation's time is over, and no
+// cancel reaches it.
+func (s *Saga) Grace(d time.Duration) workflow.Context {
+	return steps.Until(detached(s.ctx), workflow.Now(s.ctx).Add(d))
 }
 
 // Attempt is the try that the operation is in, from 1.

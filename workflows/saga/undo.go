@@ -89,6 +89,5 @@ func (s *Saga) undoOne(e operations.Effect) error {
 	if !ok {
 		return faults.New(faults.Internal, "UnknownEffect", "this release has no undo for %s", e.Kind)
 	}
-	ctx := detached(s.ctx)
-	return undo(steps.Until(ctx, workflow.Now(ctx).Add(Patience)), s, e)
+	return undo(s.Grace(Patience), s, e)
 }

@@ -20,7 +20,15 @@ import (
 // Workflows are the kinds that this package carries out. Each is registered
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
-	operations.ServerBuild:   Build,
-	operations.ServerDelete:  Delete,
-	operations.ServerRecover: Recover,
+	operations.ServerBuild:      Build,
+	operations.ServerDelete:     Delete,
+	operations.ServerStart:      Power,
+	operations.ServerStop:       Power,
+	operations.ServerReboot:     Power,
+	operations.ServerHardReboot: Power,
+	operations.ServerPause:      Power,
+	operations.ServerUnpause:    Power,
+	operations.ServerSuspend:    Power,
+	operations.ServerResume:     Power,
+	operations.ServerRecover:    Recover,
 }

@@ -17,22 +17,9 @@ const (
 
 // Numbers of power states (contracts: status-map.json).
 const (
-	powerNone      = 0
-	powerRunning   = 1
-	powerPaused    = 3
-	powerShutdown  = 4
-	powerCrashed   = 6
-	powerSuspended = 7
+	powerNone    = 0
+	powerRunning = 1
 )
-
-// stateOfPower is the vm_state of a server whose guest was found in a power state.
-var stateOfPower = map[int]string{
-	powerRunning:   vmActive,
-	powerPaused:    vmPaused,
-	powerShutdown:  vmStopped,
-	powerCrashed:   vmStopped,
-	powerSuspended: vmSuspended,
-}
 
 // running: the guest runs on host.
 func running(host string, power int) *steps.ServerOutcome {
@@ -57,11 +44,5 @@ func broken() *steps.ServerOutcome {
 // unchanged: only the task is over.
 func unchanged() *steps.ServerOutcome { return &steps.ServerOutcome{} }
 
-// observed: the guest was found in a power state.
-func observed(power int) *steps.ServerOutcome {
-	o := &steps.ServerOutcome{PowerState: &power}
-	if state, ok := stateOfPower[power]; ok {
-		o.VMState = &state
-	}
-	return o
-}
+// unknown: only the task is over, and nobody can say how the guest is.
+func unknown() *steps.ServerOutcome { return &steps.ServerOutcome{PowerState: new(powerNone)} }

@@ -15,11 +15,12 @@ package server
 //	delete            finished: DELETED
 //	power operations  before the step guest nothing had been done: as it was;
 //	                  from there on finished: the guest is driven to the state
-//	                  that was asked for, and the row says what was found
+//	                  that was asked for, or the row says how it was found
 //
 // The user reads what happened as the server's fault unless the work was finished.
 
 import (
+	"cmp"
 	"fmt"
 
 	"go.temporal.io/sdk/workflow"
@@ -32,27 +33,25 @@ import (
 
 // recovery is what becomes of a lost operation of one kind.
 type recovery struct {
-	// finish does the rest of the work of one past its point of no return; nil
-	// for a kind that has none.
+	// finish does the rest of the work of one past its point of no return, and
+	// says what is true afterwards; nil for a kind that has none.
 	finish func(*saga.Saga) (*steps.ServerOutcome, error)
 	// undone is what is true once one before that point has been undone, or one
-	// past it could not be finished.
+	// past it could not be finished and said nothing.
 	undone func() *steps.ServerOutcome
 }
 
-// A reboot that was lost may have happened or not; either way the guest has to
-// run afterwards.
 var recoveries = map[operations.Kind]recovery{
 	operations.ServerBuild:      {undone: failed},
 	operations.ServerDelete:     {finish: remove, undone: broken},
-	operations.ServerStart:      {finish: drive(steps.PowerStart), undone: unchanged},
-	operations.ServerStop:       {finish: drive(steps.PowerStop), undone: unchanged},
-	operations.ServerReboot:     {finish: drive(steps.PowerStart), undone: unchanged},
-	operations.ServerHardReboot: {finish: drive(steps.PowerStart), undone: unchanged},
-	operations.ServerPause:      {finish: drive(steps.PowerPause), undone: unchanged},
-	operations.ServerUnpause:    {finish: drive(steps.PowerUnpause), undone: unchanged},
-	operations.ServerSuspend:    {finish: drive(steps.PowerSuspend), undone: unchanged},
-	operations.ServerResume:     {finish: drive(steps.PowerResume), undone: unchanged},
+	operations.ServerStart:      {finish: powers[operations.ServerStart].again, undone: unchanged},
+	operations.ServerStop:       {finish: powers[operations.ServerStop].again, undone: unchanged},
+	operations.ServerReboot:     {finish: powers[operations.ServerReboot].again, undone: unchanged},
+	operations.ServerHardReboot: {finish: powers[operations.ServerHardReboot].again, undone: unchanged},
+	operations.ServerPause:      {finish: powers[operations.ServerPause].again, undone: unchanged},
+	operations.ServerUnpause:    {finish: powers[operations.ServerUnpause].again, undone: unchanged},
+	operations.ServerSuspend:    {finish: powers[operations.ServerSuspend].again, undone: unchanged},
+	operations.ServerResume:     {finish: powers[operations.ServerResume].again, undone: unchanged},
 }
 
 // Recover is the workflow of operations.ServerRecover.
@@ -77,7 +76,7 @@ func recoverDead(s *saga.Saga) (saga.Outcome, error) {
 	}
 	if row.finish != nil && spec.Beyond(dead.Step) {
 		done, err := row.finish(s)
-		return saga.Outcome{Server: done, OnFailure: row.undone()}, err
+		return saga.Outcome{Server: done, OnFailure: cmp.Or(done, row.undone())}, err
 	}
 	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", dead.OperationID, dead.Step))
 	return saga.Outcome{Server: row.undone(), OnFailure: row.undone(), Fault: lost(dead, spec)}, err
@@ -92,23 +91,4 @@ func lost(dead *steps.Recovered, spec operations.Spec) *steps.Fault {
 		f.Message = fmt.Sprintf("The %s was cancelled and has been undone.", spec.Verb)
 	}
 	return f
-}
-
-// drive brings the guest to the power state that was asked for.
-func drive(action steps.PowerAction) func(*saga.Saga) (*steps.ServerOutcome, error) {
-	return func(s *saga.Saga) (*steps.ServerOutcome, error) {
-		host := s.Begun.Server.Host
-		if err := s.Step(operations.StepGuest, saga.Move{Host: host}); err != nil {
-			return nil, err
-		}
-		var found steps.PowerOut
-		err := saga.OnHost(s.Context(), host, func(ctx workflow.Context) (err error) {
-			found, err = steps.Libvirt.Power(ctx, host, steps.PowerIn{Token: s.Token(), Action: action})
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		return observed(found.PowerState), nil
-	}
 }

@@ -125,12 +125,14 @@ func TestRecover(t *testing.T) {
 			{Name: "stop before it acted", World: lost(operations.ServerStop, "", placed), Result: operations.ResultDone,
 				Message: "The stop was interrupted by an operator or a fault of the control plane and has been undone."},
 			{Name: "stop", World: lost(operations.ServerStop, operations.StepGuest, placed), Result: operations.ResultDone},
+			{Name: "reboot", World: lost(operations.ServerReboot, operations.StepGuest, placed), Result: operations.ResultDone},
+			{Name: "hard reboot", World: lost(operations.ServerHardReboot, operations.StepGuest, placed), Result: operations.ResultDone},
 			{Name: "stop on a host that is down", Result: operations.ResultFailed, Message: "the host did not answer in time",
 				World: lost(operations.ServerStop, operations.StepGuest, func(w *workflowtest.World) { w.Place("host-1").Down("host-1") })},
 		},
 		Ends: map[operations.Result][]string{
 			operations.ResultDone:   {isError, isDeleted, isActive, "stopped, power 4, on a host"},
-			operations.ResultFailed: {isActive},
+			operations.ResultFailed: {isActive, "error, power 0, on a host", "active, power 0, on a host", "active, power 4, on a host"},
 		},
 	})
 }

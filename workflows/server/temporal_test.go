@@ -7,6 +7,7 @@ package server_test
 
 import (
 	"flag"
+	"maps"
 	"testing"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -21,39 +22,71 @@ var record = flag.Bool("record", false, "write the histories of TestOnTemporal t
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-func TestOnTemporal(t *testing.T) {
-	lingering := func() *workflowtest.World {
-		w := building()
-		w.Linger = true
-		return w
-	}
-	cancelDuringBuild := func(t *testing.T, r *workflowtest.Run) {
-		r.Reached(t, "libvirt.Build")
+// told is a story on Temporal and how it ends there.
+type told struct {
+	world  func() *workflowtest.World
+	during func(*testing.T, *workflowtest.Run)
+	status enums.WorkflowExecutionStatus
+	result operations.Result
+	row    string
+}
+
+const (
+	completed = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	failed    = enums.WORKFLOW_EXECUTION_STATUS_FAILED
+	canceled  = enums.WORKFLOW_EXECUTION_STATUS_CANCELED
+)
+
+// cancelAt cancels the workflow once it has called the step.
+func cancelAt(step string) func(*testing.T, *workflowtest.Run) {
+	return func(t *testing.T, r *workflowtest.Run) {
+		r.Reached(t, step)
 		r.Cancel(t)
 	}
-	const (
-		completed = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
-		failed    = enums.WORKFLOW_EXECUTION_STATUS_FAILED
-		canceled  = enums.WORKFLOW_EXECUTION_STATUS_CANCELED
-	)
-	for name, story := range map[string]struct {
-		world  func() *workflowtest.World
-		during func(*testing.T, *workflowtest.Run)
-		status enums.WorkflowExecutionStatus
-		result operations.Result
-		row    string
-	}{
+}
+
+func lingering(w *workflowtest.World) *workflowtest.World {
+	w.Linger = true
+	return w
+}
+
+// powersOnTemporal are every kind done, and every way in which one ends otherwise.
+func powersOnTemporal() map[string]told {
+	all := map[string]told{}
+	for _, k := range powerKinds {
+		spec, _ := operations.Lookup(k.kind)
+		name := spec.Verb + "-of-" + k.before.VMState
+		all[name+"-done"] = told{k.world, nil, completed, operations.ResultDone, k.done + ", on a host"}
+		all[name+"-cut-short"] = told{func() *workflowtest.World { return lingering(k.world()) }, cancelAt("libvirt.Power"),
+			completed, operations.ResultDone, k.done + ", on a host"}
+	}
+	suspend := powerKinds[8]
+	all["suspend-failed"] = told{suspend.as(func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil,
+		failed, operations.ResultFailed, suspend.row("error", 1)}
+	all["suspend-host-down"] = told{suspend.as(func(w *workflowtest.World) { w.Down("host-1") }), nil,
+		failed, operations.ResultFailed, suspend.row("active", 0)}
+	all["suspend-cancelled-by-row"] = told{suspend.as(func(w *workflowtest.World) { cancelled(w) }), nil,
+		canceled, operations.ResultCancelled, suspend.row("active", 1)}
+	return all
+}
+
+func TestOnTemporal(t *testing.T) {
+	stories := powersOnTemporal()
+	maps.Copy(stories, map[string]told{
 		"build-done":                {building, nil, completed, operations.ResultDone, isActive},
 		"build-done-on-second-host": {func() *workflowtest.World { return broken(building(), "host-1") }, nil, completed, operations.ResultDone, isActive},
 		"build-failed":              {badImage, nil, failed, operations.ResultFailed, isError},
-		"build-cancelled":           {lingering, cancelDuringBuild, canceled, operations.ResultCancelled, isError},
-		"build-cancelled-by-row":    {func() *workflowtest.World { return cancelled(building()) }, nil, canceled, operations.ResultCancelled, isError},
-		"delete-done":               {func() *workflowtest.World { return deleting().Place("host-1") }, nil, completed, operations.ResultDone, isDeleted},
-		"delete-with-debt":          {func() *workflowtest.World { return deleting().Place("host-1").Down("host-1") }, nil, completed, operations.ResultDone, isDeleted},
-		"recover-build":             {lost(operations.ServerBuild, operations.StepGuest, halfBuilt), nil, completed, operations.ResultDone, isError},
-		"recover-delete":            {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
-		"recover-stop":              {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
-	} {
+		"build-cancelled": {func() *workflowtest.World { return lingering(building()) }, cancelAt("libvirt.Build"),
+			canceled, operations.ResultCancelled, isError},
+		"build-cancelled-by-row": {func() *workflowtest.World { return cancelled(building()) }, nil, canceled, operations.ResultCancelled, isError},
+		"delete-done":            {func() *workflowtest.World { return deleting().Place("host-1") }, nil, completed, operations.ResultDone, isDeleted},
+		"delete-with-debt":       {func() *workflowtest.World { return deleting().Place("host-1").Down("host-1") }, nil, completed, operations.ResultDone, isDeleted},
+		"recover-build":          {lost(operations.ServerBuild, operations.StepGuest, halfBuilt), nil, completed, operations.ResultDone, isError},
+		"recover-delete":         {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
+		"recover-stop":           {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
+		"recover-reboot":         {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
+	})
+	for name, story := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, namespace := testenv.Temporal(t)
@@ -69,8 +102,8 @@ func TestOnTemporal(t *testing.T) {
 			if w.Op.Result != story.result || w.Row() != story.row {
 				t.Errorf("%s with the server %q, want %s with %q", w.Op.Result, w.Row(), story.result, story.row)
 			}
-			if *record && !t.Failed() {
-				run.Save(t, histories+"/"+name+".json")
+			if file := histories + "/" + name + ".json"; *record && !t.Failed() {
+				run.Save(t, file)
 			}
 		})
 	}
@@ -81,8 +114,7 @@ func TestOnTemporal(t *testing.T) {
 func TestResetByHand(t *testing.T) {
 	t.Parallel()
 	address, namespace := testenv.Temporal(t)
-	w := building()
-	w.Linger = true
+	w := lingering(building())
 	run := workflowtest.Start(t, address, namespace, server.Build, w)
 	run.Reached(t, "libvirt.Build")
 	before := w.String()

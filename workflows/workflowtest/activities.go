@@ -304,8 +304,8 @@ func (l libvirt) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, e
 		case !h.Claims[in.Token.ServerID]:
 			l.w.broke("a guest was built without room for it")
 		}
-		h.Guests[in.Token.ServerID] = true
-		return steps.BuildOut{PowerState: 1}, nil
+		h.Guests[in.Token.ServerID], h.Power = true, 1
+		return steps.BuildOut{PowerState: h.Power}, nil
 	})
 	if l.w.Linger && err == nil {
 		return out, linger(ctx)
@@ -323,15 +323,42 @@ func (l libvirt) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, err
 // powers are the power states that actions lead to.
 var powers = map[steps.PowerAction]int{
 	steps.PowerStart: 1, steps.PowerReboot: 1, steps.PowerHardReboot: 1, steps.PowerUnpause: 1, steps.PowerResume: 1,
-	steps.PowerStop: 4, steps.PowerPause: 3, steps.PowerSuspend: 7,
+	steps.PowerStop: 4, steps.PowerForceStop: 4, steps.PowerPause: 3, steps.PowerSuspend: 7,
 }
 
 func (l libvirt) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, error) {
-	return onHost(ctx, l, "libvirt.Power", in.Token, func(h *Host) (steps.PowerOut, error) {
-		if !h.Guests[in.Token.ServerID] {
+	if in.Action == steps.PowerObserve {
+		return l.observe(ctx, in)
+	}
+	var lingers bool
+	out, err := onHost(ctx, l, "libvirt.Power", in.Token, func(h *Host) (steps.PowerOut, error) {
+		switch {
+		case !h.Guests[in.Token.ServerID]:
 			return steps.PowerOut{}, faults.New(faults.NotFound, "InstanceNotFound", "the host has no such guest")
+		case h.Broken:
+			return steps.PowerOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")
+		case l.w.Linger:
+			l.w.Linger, lingers = false, true
+			return steps.PowerOut{}, nil
 		}
-		return steps.PowerOut{PowerState: powers[in.Action]}, nil
+		h.Power = powers[in.Action]
+		return steps.PowerOut{PowerState: h.Power}, nil
+	})
+	if lingers {
+		return out, linger(ctx)
+	}
+	return out, err
+}
+
+// observe is fenced by nothing, since it changes nothing.
+func (l libvirt) observe(ctx context.Context, in steps.PowerIn) (steps.PowerOut, error) {
+	name := l.at(ctx)
+	return act(l.w, "libvirt.Power", name, func() (steps.PowerOut, error) {
+		h := l.w.Hosts[name]
+		if !h.Guests[in.Token.ServerID] {
+			return steps.PowerOut{Missing: true}, nil
+		}
+		return steps.PowerOut{PowerState: h.Power}, nil
 	})
 }
 

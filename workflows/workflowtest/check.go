@@ -37,12 +37,13 @@ func (w *World) check(t *testing.T) {
 	w.PayDebts()
 	w.checkHosts(t)
 	if t.Failed() {
-		t.Logf("the world at the end:\n%s\ncalls %v", w, w.calls)
+		t.Logf("the world at the end:\n%s\n%d calls, the last of them %v", w, len(w.calls), w.calls[max(0, len(w.calls)-20):])
 	}
 }
 
 // checkHosts: a claim is there exactly if the server is, or if it is owed; a
-// guest only where a claim is, and for certain where the server is.
+// guest only where a claim is, and for certain where the server is, with the
+// power that the row says.
 func (w *World) checkHosts(t *testing.T) {
 	t.Helper()
 	home := w.Server.Host
@@ -57,6 +58,10 @@ func (w *World) checkHosts(t *testing.T) {
 		guest := h.Guests[ServerID]
 		if name == home && !guest {
 			t.Errorf("the guest on %s is missing", name)
+		}
+		// A power state of 0 is what the row says of a guest that nobody could look at.
+		if said := w.Server.PowerState; name == home && said != h.Power && (said != 0 || w.Op.Result == operations.ResultDone) {
+			t.Errorf("the row says power %d of a guest with power %d", said, h.Power)
 		}
 		if guest && name != home && !w.owes(operations.EffectGuest, name) {
 			t.Errorf("a guest is left on %s", name)

@@ -122,11 +122,23 @@ func cancelByRow(w *World, _ Call) error {
 
 func cancelByTemporal(w *World, c Call) error {
 	w.cancel()
-	spec, _ := operations.Lookup(w.Op.Kind)
-	if c.Host != "" && !w.incident.After && w.Op.Step != operations.StepUndo && !spec.Beyond(w.Op.Step) {
+	if c.Host != "" && !w.incident.After && w.Op.Step != operations.StepUndo && w.reaches(c) {
 		return temporal.NewCanceledError() // it heard of it in time
 	}
 	return nil
+}
+
+// reaches says whether a cancel reaches the call: before the point of no
+// return, and beyond it one that changes the power of a guest, which is cut
+// short then. A recovery's never is.
+func (w *World) reaches(c Call) bool {
+	spec, _ := operations.Lookup(w.Op.Kind)
+	return !spec.Beyond(w.Op.Step) || c.Step == "libvirt.Power" && !spec.Recovers() && w.first(c)
+}
+
+// first says that no earlier call was of the same step.
+func (w *World) first(c Call) bool {
+	return !slices.ContainsFunc(w.calls, func(o Call) bool { return o.Step == c.Step && o.N < c.N })
 }
 
 func cancelByBoth(w *World, c Call) error {

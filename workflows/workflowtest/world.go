@@ -33,7 +33,8 @@ type World struct {
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
 	BadImage bool
-	// Linger makes a build stay at work until it is cancelled.
+	// Linger makes a build, or the first change of power, stay at work until it
+	// is cancelled.
 	Linger bool
 
 	mu       sync.Mutex
@@ -84,12 +85,15 @@ type Host struct {
 	Up, Answers bool
 	// SilentFor makes it ignore that many steps and then answer again.
 	SilentFor int
-	// Broken makes every build on it fail, as a full disk would.
+	// Broken makes every build and every change of power on it fail, as a full
+	// disk would.
 	Broken bool
 	// Room is for how many servers it has room.
 	Room           int
 	Claims, Guests map[string]bool
-	seen           steps.Token
+	// Power is the power state of its guest.
+	Power int
+	seen  steps.Token
 }
 
 // NewWorld has an operation of kind that was accepted at Epoch, a server that
@@ -113,7 +117,7 @@ func NewWorld(kind operations.Kind, server Server, hosts ...string) *World {
 func (w *World) Place(host string) *World {
 	w.Server.Host, w.Server.Launched = host, true
 	w.Hosts[host].Claims[ServerID] = true
-	w.Hosts[host].Guests[ServerID] = true
+	w.Hosts[host].Guests[ServerID], w.Hosts[host].Power = true, w.Server.PowerState
 	return w
 }
 
@@ -161,7 +165,7 @@ func (w *World) String() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
-		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests))
+		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power)
 	}
 	return b.String()
 }

@@ -164,13 +164,14 @@ var powers = map[steps.PowerAction]struct {
 	to     int
 	reboot bool
 }{
-	steps.PowerStart:   {from: []int{libvirt.Shutdown, libvirt.Crashed, libvirt.Paused, libvirt.Suspended}, to: libvirt.Running},
-	steps.PowerStop:    {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed}, to: libvirt.Shutdown},
-	steps.PowerPause:   {from: []int{libvirt.Running}, to: libvirt.Paused},
-	steps.PowerUnpause: {from: []int{libvirt.Paused}, to: libvirt.Running},
-	steps.PowerSuspend: {from: []int{libvirt.Running}, to: libvirt.Suspended},
-	steps.PowerResume:  {from: []int{libvirt.Suspended}, to: libvirt.Running},
-	steps.PowerReboot:  {from: []int{libvirt.Running}, to: libvirt.Running, reboot: true},
+	steps.PowerStart:     {from: []int{libvirt.Shutdown, libvirt.Crashed, libvirt.Paused, libvirt.Suspended}, to: libvirt.Running},
+	steps.PowerStop:      {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed}, to: libvirt.Shutdown},
+	steps.PowerForceStop: {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed}, to: libvirt.Shutdown},
+	steps.PowerPause:     {from: []int{libvirt.Running}, to: libvirt.Paused},
+	steps.PowerUnpause:   {from: []int{libvirt.Paused}, to: libvirt.Running},
+	steps.PowerSuspend:   {from: []int{libvirt.Running}, to: libvirt.Suspended},
+	steps.PowerResume:    {from: []int{libvirt.Suspended}, to: libvirt.Running},
+	steps.PowerReboot:    {from: []int{libvirt.Running}, to: libvirt.Running, reboot: true},
 	steps.PowerHardReboot: {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed, libvirt.Shutdown},
 		to: libvirt.Running, reboot: true},
 }

@@ -1,0 +1,109 @@
+package operations_test
+
+// The table of meetings against the original's: a request is accepted in a task
+// state exactly if it may meet the operation that sets it.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"holdfast.dev/internal/operations"
+)
+
+// action is a row of action-preconditions.json: null stands for no task.
+type action struct {
+	Action  string          `json:"action"`
+	Allowed json.RawMessage `json:"allowed_task_states"`
+	Sets    json.RawMessage `json:"task_state_set"`
+}
+
+// asked says which request makes an operation of each kind: the action, and the
+// word that its row has for a variant.
+var asked = map[operations.Kind]struct{ action, variant string }{
+	operations.ServerDelete:     {action: "DELETE /servers/{id} (hard)"},
+	operations.ServerStart:      {action: "os-start"},
+	operations.ServerStop:       {action: "os-stop"},
+	operations.ServerReboot:     {action: "reboot", variant: "SOFT"},
+	operations.ServerHardReboot: {action: "reboot", variant: "HARD"},
+	operations.ServerPause:      {action: "pause"},
+	operations.ServerUnpause:    {action: "unpause"},
+	operations.ServerSuspend:    {action: "suspend"},
+	operations.ServerResume:     {action: "resume"},
+}
+
+// ofABuild are the task states of a build, which no action of the table sets
+// (contracts: status-map.json).
+var ofABuild = []string{"scheduling", "networking", "block_device_mapping", "spawning"}
+
+func TestMeetingsAreTheOriginals(t *testing.T) {
+	t.Parallel()
+	rows := actions(t)
+	shown := map[operations.Kind][]string{operations.ServerBuild: ofABuild}
+	for kind, of := range asked {
+		var task string
+		unpack(t, rows[of.action].Sets, of.variant, &task)
+		shown[kind] = []string{task}
+	}
+	for running, tasks := range shown {
+		for incoming, of := range asked {
+			for _, task := range tasks {
+				want := allows(t, rows[of.action], of.variant, task)
+				if got := operations.Meet(running, incoming); (got != operations.Refuse) != want {
+					t.Errorf("%s meets %s (%s): %s; the original accepts it: %t", incoming, running, task, got, want)
+				}
+			}
+		}
+	}
+}
+
+// allows says whether the original accepts the action in a task state.
+func allows(t *testing.T, row action, variant, task string) bool {
+	if string(row.Allowed) == `"any"` {
+		return true
+	}
+	var allowed []*string
+	unpack(t, row.Allowed, variant, &allowed)
+	return slices.ContainsFunc(allowed, func(s *string) bool { return s != nil && *s == task })
+}
+
+// unpack reads a value, which a row with variants has once for each.
+func unpack(t *testing.T, raw json.RawMessage, variant string, into any) {
+	t.Helper()
+	if variant != "" {
+		var each map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &each); err != nil {
+			t.Fatal(err)
+		}
+		raw = each[variant]
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+}
+
+func actions(t *testing.T) map[string]action {
+	t.Helper()
+	dir := os.Getenv("HOLDFAST_CONTRACTS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "contracts")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "compute", "action-preconditions.json"))
+	if err != nil {
+		t.Fatalf("the contract data is needed, set HOLDFAST_CONTRACTS: %v", err)
+	}
+	var data struct {
+		Actions []action `json:"server_actions"`
+		Others  []action `json:"other_operations"`
+	}
+	if err := json.Unmarshal(text, &data); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]action{}
+	for _, a := range slices.Concat(data.Actions, data.Others) {
+		rows[a.Action] = a
+	}
+	return rows
+}
