@@ -108,7 +108,7 @@ func (p power) tell(s *saga.Saga, act func(*saga.Saga, string) (steps.PowerOut, 
 }
 
 // forcePatience bounds what is done by force, and each look at the guest.
-const forcePatience = time.Minute
+const forcePatience = 30 * time.Second
 
 // cutShort drives the guest, and does so by force once a cancel has come.
 func (p power) cutShort(s *saga.Saga, host string) (steps.PowerOut, error) {

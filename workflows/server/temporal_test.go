@@ -8,6 +8,9 @@ package server_test
 import (
 	"flag"
 	"maps"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -124,5 +127,24 @@ func TestResetByHand(t *testing.T) {
 	}
 	if w.Op.Resets != 1 || w.Op.Finished != 0 || w.String() != before {
 		t.Errorf("%d resets were seen, and the world is\n%s\nwas\n%s", w.Op.Resets, w, before)
+	}
+}
+
+// budgets is how many steps outside the database each kind may take when all is well.
+var budgets = map[string]int{"build": 1, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1}
+
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	for verb, want := range budgets {
+		files, err := filepath.Glob(histories + "/" + verb + "-*done.json")
+		if err != nil || len(files) == 0 {
+			t.Errorf("no history of a %s that went well: %v", verb, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if got := strings.Count(string(text), `"EVENT_TYPE_ACTIVITY_TASK_SCHEDULED"`); err != nil || got != want {
+				t.Errorf("%s: %d steps outside the database, want %d (%v)", file, got, want, err)
+			}
+		}
 	}
 }
