@@ -5,7 +5,9 @@ package saga_test
 
 import (
 	"testing"
+	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/operations"
@@ -20,12 +22,8 @@ func stop(t *testing.T) func(workflow.Context, steps.Ref) error {
 		if s == nil {
 			return err
 		}
-		power, err := stopGuest(s)
-		stopped := "stopped"
-		err = s.Close(saga.Outcome{
-			Server:    &steps.ServerOutcome{VMState: &stopped, PowerState: &power},
-			OnFailure: &steps.ServerOutcome{},
-		}, err)
+		now, err := stopGuest(s)
+		err = s.Close(saga.Outcome{Server: now, OnFailure: now}, err)
 		if left := workflow.GetUnhandledSignalNames(ctx); len(left) > 0 {
 			t.Errorf("signals %v are left", left)
 		}
@@ -33,20 +31,31 @@ func stop(t *testing.T) func(workflow.Context, steps.Ref) error {
 	}
 }
 
-func stopGuest(s *saga.Saga) (int, error) {
+// stopGuest also says what is true if it fails: nobody knows how the guest is.
+func stopGuest(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if _, err := steps.Records.ServerSpec(s.Context(), steps.ServerSpecIn{Fence: s.Fence}); err != nil {
-		return 0, err
+		return &steps.ServerOutcome{}, err
 	}
+	if err := s.Step(operations.StepGuest, saga.Move{Host: s.Begun.Server.Host}); err != nil {
+		return &steps.ServerOutcome{}, err
+	}
+	out, err := powerOff(s.Interruptible(), s, steps.PowerStop)
+	if temporal.IsCanceledError(err) {
+		out, err = powerOff(s.Grace(time.Minute), s, steps.PowerForceStop)
+	}
+	if err != nil {
+		return &steps.ServerOutcome{PowerState: new(0)}, err
+	}
+	return &steps.ServerOutcome{VMState: new("stopped"), PowerState: &out.PowerState}, nil
+}
+
+func powerOff(ctx workflow.Context, s *saga.Saga, action steps.PowerAction) (out steps.PowerOut, err error) {
 	host := s.Begun.Server.Host
-	if err := s.Step(operations.StepGuest, saga.Move{Host: host}); err != nil {
-		return 0, err
-	}
-	var out steps.PowerOut
-	err := saga.OnHost(s.Context(), host, func(ctx workflow.Context) (err error) {
-		out, err = steps.Libvirt.Power(ctx, host, steps.PowerIn{Token: s.Token(), Action: steps.PowerStop})
+	err = saga.OnHost(ctx, host, func(ctx workflow.Context) (err error) {
+		out, err = steps.Libvirt.Power(ctx, host, steps.PowerIn{Token: s.Token(), Action: action})
 		return err
 	})
-	return out.PowerState, err
+	return out, err
 }
 
 func running() *workflowtest.World {
@@ -78,7 +87,7 @@ func TestPointOfNoReturn(t *testing.T) {
 		},
 		Ends: map[operations.Result][]string{
 			operations.ResultDone:      {"stopped, power 4, on a host"},
-			operations.ResultFailed:    {asItWas},
+			operations.ResultFailed:    {asItWas, "active, power 0, on a host"},
 			operations.ResultCancelled: {asItWas},
 		},
 	})
