@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
@@ -74,6 +75,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Records:   recorder,
 			Placement: placer,
 			Beside:    []func(context.Context){loops.Run, p.starter.Run},
+			Hold:      hold.Points(cfg.Dev.HoldDir).At,
 			Log:       p.log,
 		})
 	})
@@ -95,7 +97,9 @@ func runHosts(ctx context.Context, cfg *config.Config, count int) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	return p.beside(ctx, cfg.Telemetry.HostListen, telemetry.NewHealth(p.log, p.temporalProbe()), func(ctx context.Context) error {
-		return workers.Host(ctx, workers.HostConfig{Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Log: p.log})
+		return workers.Host(ctx, workers.HostConfig{
+			Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Heartbeat: cfg.Host.ReportInterval, Log: p.log,
+		})
 	})
 }
 
@@ -136,7 +140,7 @@ func driverOf(cfg *config.Config) (func(stateDir string) (libvirt.Driver, error)
 		return nil, faults.New(faults.Invalid, "NoDriver", "this release has no %s driver; use --driver simulated", cfg.Host.Driver)
 	}
 	return func(stateDir string) (libvirt.Driver, error) {
-		return simulated.New(simulated.Options{StateDir: stateDir})
+		return simulated.New(simulated.Options{StateDir: stateDir, Hold: hold.Points(cfg.Dev.HoldDir).At})
 	}, nil
 }
 

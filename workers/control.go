@@ -26,6 +26,10 @@ type ControlConfig struct {
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
 	// loops, a starter.
 	Beside []func(context.Context)
+	// Hold is called before each step as "<verb of the operation>:<step>", and
+	// after it with ".done" at the end; it may keep it waiting. Nil holds
+	// nothing. For tests.
+	Hold func(ctx context.Context, resource, point string) error
 	Log    *slog.Logger
 }
 
@@ -58,6 +62,9 @@ func Control(ctx context.Context, cfg ControlConfig) error {
 
 func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	o := options(cfg.Log)
+	if cfg.Hold != nil {
+		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
+	}
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ControlQueue, o)
 	for kind, f := range server.Workflows {

@@ -52,10 +52,10 @@ var clients = []string{
 }
 
 // forTests says whether a package only serves tests: by its name, like
-// net/http/httptest, or as one of the two that lend them servers. Nothing else
+// net/http/httptest, or as one of those that lend them servers. Nothing else
 // imports one.
 func forTests(folder string) bool {
-	return strings.HasSuffix(folder, "test") || folder == "internal/testenv" || folder == "dev/testservices"
+	return strings.HasSuffix(folder, "test") || folder == "internal/testenv" || folder == "dev/testservices" || within(folder, "integration")
 }
 
 func TestImports(t *testing.T) {

@@ -60,6 +60,8 @@ type Host struct {
 	Name     string `koanf:"name"`
 	StateDir string `koanf:"state_dir"`
 	Driver   string `koanf:"driver"`
+	// ReportInterval is the time between two heartbeats.
+	ReportInterval time.Duration `koanf:"report_interval"`
 }
 
 // Log is how the process logs.
@@ -83,6 +85,8 @@ type Dev struct {
 	// StaticTokens stand in for Keystone. An API without them and without
 	// Keystone doesn't start.
 	StaticTokens []StaticToken `koanf:"static_tokens"`
+	// HoldDir is where tests order operations to stop (internal/hold).
+	HoldDir string `koanf:"hold_dir"`
 }
 
 // StaticToken is a token that is always valid, and who it speaks for.

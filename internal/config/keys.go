@@ -50,6 +50,7 @@ var keys = []Key{
 	{"host.name", "", "Name of this host; empty takes the machine's."},
 	{"host.state_dir", "", "Folder in which a host keeps its identity and, with the simulated driver, its guests."},
 	{"host.driver", "libvirt", "What runs guests: libvirt or simulated."},
+	{"host.report_interval", 10 * time.Second, "Time between two heartbeats of a host (report_interval)."},
 
 	{"log.level", "info", "Least level that is logged: debug, info, warn or error."},
 	{"log.format", "json", "Form of the log: json or text."},
@@ -60,4 +61,5 @@ var keys = []Key{
 	{"telemetry.otlp_endpoint", "", "URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces; empty for none."},
 
 	{"dev.static_tokens", []any{}, "Tokens that are always valid, each with token, user, project and roles. For the development cloud and tests; never on a network."},
+	{"dev.hold_dir", "", "Folder of orders to stop operations at named points, for tests; empty for none."},
 }

@@ -135,6 +135,7 @@ func (c *Config) check() error {
 		{"api.starter_workers", int64(c.API.StarterWorkers)},
 		{"api.max_page_size", int64(c.API.MaxPageSize)},
 		{"compute.host_down_after", int64(c.Compute.HostDownAfter)},
+		{"host.report_interval", int64(c.Host.ReportInterval)},
 	} {
 		if positive.value <= 0 {
 			return invalid("%s must be more than 0", positive.name)

@@ -28,6 +28,9 @@ type Options struct {
 	Fail, Delay string
 	// OnStep is told of each sub-step before it acts; for tests.
 	OnStep func(serverID, step string)
+	// Hold is called before each sub-step and keeps it waiting, or ends it by an
+	// error; nil holds nothing.
+	Hold func(ctx context.Context, serverID, step string) error
 }
 
 // Driver implements libvirt.Driver.
@@ -37,6 +40,7 @@ type Driver struct {
 	inventory libvirt.Inventory
 	rules     rules
 	onStep    func(serverID, step string)
+	hold      func(ctx context.Context, serverID, step string) error
 }
 
 var _ libvirt.Driver = (*Driver)(nil)
@@ -50,7 +54,7 @@ func New(o Options) (*Driver, error) {
 	d := &Driver{
 		dir:       filepath.Join(o.StateDir, "guests"),
 		rulesFile: filepath.Join(o.StateDir, "simulated.json"),
-		inventory: o.Inventory, rules: r, onStep: o.OnStep,
+		inventory: o.Inventory, rules: r, onStep: o.OnStep, hold: o.Hold,
 	}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("simulated driver: %w", err)
@@ -305,6 +309,11 @@ func (r *run) steps(ctx context.Context, all ...subStep) error {
 	for _, s := range all {
 		if r.driver.onStep != nil {
 			r.driver.onStep(r.serverID, s.name)
+		}
+		if r.driver.hold != nil {
+			if err := r.driver.hold(ctx, r.serverID, s.name); err != nil {
+				return err
+			}
 		}
 		fromFile, err := readRules(r.driver.rulesFile)
 		if err != nil {

@@ -1,0 +1,47 @@
+package cloud
+
+// The binary under test, built once per test process.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// BinaryVariable names the environment variable that says which binary is
+// tested; without it the source is built.
+const BinaryVariable = "HOLDFAST_TEST_BINARY"
+
+var binaryDir string
+
+// Main runs a package's tests and removes what they have built. It is the whole
+// of a package's TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	if binaryDir != "" {
+		if err := os.RemoveAll(binaryDir); err != nil {
+			fmt.Fprintln(os.Stderr, "cloud: remove the binary:", err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(BinaryVariable); path != "" {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "holdfast-binary-")
+	if err != nil {
+		return "", err
+	}
+	binaryDir = dir
+	path := filepath.Join(dir, "holdfast")
+	if out, err := exec.Command("go", "build", "-o", path, "holdfast.dev").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build holdfast: %w\n%s", err, out)
+	}
+	return path, nil
+})

@@ -1,0 +1,258 @@
+package cloud
+
+// A cloud: what it is made of, and how it starts.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.yaml.in/yaml/v3"
+
+	"holdfast.dev/dev/ports"
+	"holdfast.dev/dev/supervise"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/hold"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/testenv"
+)
+
+// Options of a cloud.
+type Options struct {
+	// Hosts is how many there are; 0 is 3.
+	Hosts int
+	// Delay slows the hosts' sub-steps down: "build.disk=300ms" and more, with
+	// commas between (activities/libvirt/simulated).
+	Delay string
+	// Config is laid over the configuration, by dotted key.
+	Config map[string]any
+}
+
+// Cloud is one that runs.
+type Cloud struct {
+	// Points stops operations.
+	Points hold.Points
+	// DB is the product's database, to look into.
+	DB *store.DB
+	// Engine reads operations from DB.
+	Engine *engine.Engine
+	// Temporal is a client of the engine's namespace.
+	Temporal client.Client
+
+	t         testing.TB
+	dir       string
+	binary    string
+	pair      *testenv.Pair
+	processes map[Name]*supervise.Process
+	url       string
+	http      *http.Client
+	hosts     int
+}
+
+// Image is an id that servers may be made from: simulated hosts read no images.
+const Image = "00000000-0000-4000-8000-000000000001"
+
+// Flavor is the flavor that every cloud has.
+const Flavor = "tiny"
+
+const (
+	userToken  = "token-of-a-user"
+	adminToken = "token-of-an-admin"
+	project    = "demo"
+)
+
+// Start starts a cloud and waits until its hosts are up.
+func Start(t testing.TB, o Options) *Cloud {
+	t.Helper()
+	if o.Hosts == 0 {
+		o.Hosts = 3
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, http: &http.Client{Timeout: 20 * time.Second}}
+	c.Points = hold.Points(filepath.Join(c.dir, "hold"))
+	// Registered first and so run last: by then every log is complete.
+	t.Cleanup(c.printLogs)
+	c.pair = testenv.Private(t)
+	c.configure(o.Config)
+	c.slow(o.Delay)
+	t.Cleanup(c.stop)
+	c.open()
+	c.seed()
+	for _, name := range []Name{API, Control, Host} {
+		c.Restart(name)
+	}
+	c.AwaitHosts()
+	return c
+}
+
+// configure writes the configuration and describes the processes.
+func (c *Cloud) configure(over map[string]any) {
+	address := func() string {
+		port, err := ports.Free()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	api, link := address(), address()
+	telemetry := map[Name]string{API: address(), Control: address(), Host: address()}
+	temporal, namespace := c.pair.Temporal()
+	c.url = "http://" + api
+	flat := map[string]any{
+		"database.dsn":             c.pair.DSN(),
+		"database.max_connections": 16,
+		"temporal.address":         temporal,
+		"temporal.namespace":       namespace,
+		"api.listen":               api,
+		"compute.host_down_after":  "5s",
+		"hostlink.listen":          link,
+		"hostlink.url":             "http://" + link,
+		"hostlink.key_file":        filepath.Join(c.dir, "hostlink.key"),
+		"host.name":                "sim",
+		"host.state_dir":           filepath.Join(c.dir, "hosts"),
+		"host.driver":              "simulated",
+		"host.report_interval":     "1s",
+		"log.format":               "text",
+		"telemetry.api_listen":     telemetry[API],
+		"telemetry.control_listen": telemetry[Control],
+		"telemetry.host_listen":    telemetry[Host],
+		"dev.hold_dir":             string(c.Points),
+		"dev.static_tokens": []map[string]any{
+			{"token": userToken, "user": "alice", "project": project, "roles": []string{"member", "reader"}},
+			{"token": adminToken, "user": "root", "project": "admin", "roles": []string{"admin", "member", "reader"}},
+		},
+	}
+	for key, value := range over {
+		flat[key] = value
+	}
+	tree := map[string]map[string]any{}
+	for key, value := range flat {
+		section, name, _ := strings.Cut(key, ".")
+		if tree[section] == nil {
+			tree[section] = map[string]any{}
+		}
+		tree[section][name] = value
+	}
+	text, err := yaml.Marshal(tree)
+	if err == nil {
+		err = os.WriteFile(c.configFile(), text, 0o600)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.processes = map[Name]*supervise.Process{
+		API:     c.process(API, telemetry, "api"),
+		Control: c.process(Control, telemetry, "worker", "--role", "control"),
+		Host:    c.process(Host, telemetry, "worker", "--role", "host", "--hosts", fmt.Sprint(c.hosts)),
+	}
+}
+
+// slow leaves an order for each host in its state folder.
+func (c *Cloud) slow(delay string) {
+	c.t.Helper()
+	text, err := json.Marshal(map[string]string{"delay": delay})
+	for i := 1; i <= c.hosts && err == nil; i++ {
+		dir := c.dir + "/hosts"
+		if c.hosts > 1 {
+			dir = fmt.Sprintf("%s/sim-%d", dir, i)
+		}
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = os.WriteFile(filepath.Join(dir, "simulated.json"), text, 0o600)
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *Cloud) configFile() string { return filepath.Join(c.dir, "holdfast.yaml") }
+
+// stop ends our processes; the pair ends by itself.
+func (c *Cloud) stop() {
+	for _, p := range c.processes {
+		if err := p.Kill(); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// open opens what the test itself looks through.
+func (c *Cloud) open() {
+	c.t.Helper()
+	var err error
+	if c.DB, err = store.Open(c.t.Context(), c.pair.DSN(), 4); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(c.DB.Close)
+	c.Engine = engine.New(c.DB, compute.Resource())
+	address, namespace := c.pair.Temporal()
+	c.Temporal, err = engine.Dial(engine.TemporalOptions{Address: address, Namespace: namespace, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(c.Temporal.Close)
+}
+
+// seed makes a flavor and lifts the project's limits.
+func (c *Cloud) seed() {
+	c.t.Helper()
+	c.CLI("flavor", "set", Flavor, "--ram", "64", "--disk", "1")
+	for _, resource := range []string{"instances", "cores", "ram"} {
+		_, err := c.DB.Pool.Exec(c.t.Context(), `INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ($1, $2, -1)`, project, resource)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// AwaitHosts waits until every host is up.
+func (c *Cloud) AwaitHosts() {
+	c.t.Helper()
+	c.Eventually("every host is up", time.Minute, func(ctx context.Context) error {
+		var up int
+		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE last_seen > now() - interval '3 s'`).Scan(&up)
+		if err == nil && up < c.hosts {
+			err = fmt.Errorf("%d of %d are", up, c.hosts)
+		}
+		return err
+	})
+}
+
+// Eventually waits until holds returns nil, and fails the test with its last
+// error when the time is over.
+func (c *Cloud) Eventually(what string, within time.Duration, holds func(context.Context) error) {
+	c.t.Helper()
+	if err := c.Await(within, holds); err != nil {
+		c.t.Fatalf("in vain for %s: %s: %v\n%s", within, what, err, c.Story())
+	}
+}
+
+// Await waits until holds returns nil, and gives its last error when the time
+// is over.
+func (c *Cloud) Await(within time.Duration, holds func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(c.t.Context(), within)
+	defer cancel()
+	for {
+		err := holds(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package cloud
+
+// The cloud as its operator sees it: commands, the audit, hosts' disks.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
+)
+
+// CLI runs a command of the binary and gives its output.
+func (c *Cloud) CLI(args ...string) string {
+	c.t.Helper()
+	out, err := c.command(c.t.Context(), args...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(out)
+}
+
+func (c *Cloud) command(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, c.binary, append([]string{"--config", c.configFile()}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("holdfast %v: %w\n%s%s", args, err, out, stderr.Bytes())
+	}
+	return out, err
+}
+
+// Audit waits up to a minute until the audit is silent: nothing found, nothing
+// owed, and no operation running.
+func (c *Cloud) Audit() {
+	c.t.Helper()
+	c.Eventually("the audit is silent", time.Minute, func(ctx context.Context) error {
+		report, err := c.Report(ctx)
+		if err == nil && len(report.Findings)+report.Owed+report.Unfinished > 0 {
+			err = fmt.Errorf("it says %+v", report)
+		}
+		return err
+	})
+}
+
+// Report runs the audit once.
+func (c *Cloud) Report(ctx context.Context) (engine.Report, error) {
+	var report engine.Report
+	out, err := c.command(ctx, "audit", "--json")
+	if jsonErr := json.Unmarshal(out, &report); jsonErr == nil {
+		// Findings make the command's exit code 1.
+		return report, nil
+	}
+	return report, err
+}
+
+// Guests counts the guests on the hosts' disks, by server.
+func (c *Cloud) Guests() map[string]int {
+	c.t.Helper()
+	guests, err := filepath.Glob(filepath.Join(c.dir, "hosts", "*", "guests", "*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, guest := range guests {
+		count[filepath.Base(guest)]++
+	}
+	return count
+}
+
+// Domains says of a server's guest whether its domain is defined.
+func (c *Cloud) Domains(server string) int {
+	c.t.Helper()
+	domains, err := filepath.Glob(filepath.Join(c.dir, "hosts", "*", "guests", server, "guest.json"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return len(domains)
+}
+
+// Operation gives the newest operation on a server.
+func (c *Cloud) Operation(ctx context.Context, server string) (engine.Operation, error) {
+	ops, err := c.Operations(ctx, server)
+	if err == nil && len(ops) == 0 {
+		err = fmt.Errorf("server %s has no operations", server)
+	}
+	if err != nil {
+		return engine.Operation{}, err
+	}
+	return ops[0], nil
+}
+
+// Operations gives a server's operations, newest first.
+func (c *Cloud) Operations(ctx context.Context, server string) ([]engine.Operation, error) {
+	return c.Engine.Operations(ctx, c.DB.Pool, engine.Filter{ResourceID: server, Limit: 100})
+}
+
+// Story is what operations have come to, for a failed test.
+func (c *Cloud) Story() (text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	ops, err := c.Engine.Operations(ctx, c.DB.Pool, engine.Filter{Limit: 200})
+	if err != nil {
+		return err.Error()
+	}
+	for _, op := range ops {
+		if op.State() != engine.State(operations.ResultDone) {
+			text += fmt.Sprintf("%s %s step %q attempt %d cancel %t: %s\n", op.ID, op.State(), op.Step, op.Attempt, op.CancelRequestedAt != nil, op.Message)
+		}
+	}
+	return text
+}
+
+// Log gives what a process has logged so far.
+func (c *Cloud) Log(name Name) string {
+	c.t.Helper()
+	text, err := os.ReadFile(c.log(name))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,120 @@
+package cloud
+
+// The processes: killed, started again, and their logs.
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"holdfast.dev/dev/supervise"
+)
+
+// Name is a process of the cloud.
+type Name string
+
+const (
+	API      Name = "api"
+	Control  Name = "control"
+	Host     Name = "host" // all hosts
+	Temporal Name = "temporal"
+	Postgres Name = "postgres"
+)
+
+// Names are all of them.
+var Names = []Name{API, Control, Host, Temporal, Postgres}
+
+// process describes one of ours. It is ready when it answers at all: with what
+// it needs down it answers that.
+func (c *Cloud) process(name Name, telemetry map[Name]string, args ...string) *supervise.Process {
+	return &supervise.Process{
+		Name:    string(name),
+		Args:    append([]string{c.binary, "--config", c.configFile()}, args...),
+		LogFile: c.log(name),
+		Ready: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+telemetry[name]+"/metrics", nil)
+			if err != nil {
+				return err
+			}
+			answer, err := c.http.Do(request)
+			if err == nil {
+				err = answer.Body.Close()
+			}
+			return err
+		},
+	}
+}
+
+func (c *Cloud) log(name Name) string { return filepath.Join(c.dir, string(name)+".log") }
+
+// Kill ends a process with SIGKILL.
+func (c *Cloud) Kill(name Name) {
+	c.t.Helper()
+	switch name {
+	case Temporal:
+		c.pair.KillTemporal()
+	case Postgres:
+		c.pair.KillPostgres()
+	default:
+		if err := c.processes[name].Kill(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// Restart starts a process that doesn't run.
+func (c *Cloud) Restart(name Name) {
+	c.t.Helper()
+	switch name {
+	case Temporal:
+		c.pair.RestartTemporal()
+	case Postgres:
+		c.pair.RestartPostgres()
+	default:
+		if err := c.processes[name].Start(c.t.Context()); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// LoseTemporal kills the Temporal server and drops its databases.
+func (c *Cloud) LoseTemporal() {
+	c.t.Helper()
+	c.pair.DropTemporalDatabase()
+}
+
+// tail is how many lines of each log are printed.
+const tail = 60
+
+// printLogs prints the end of every log if the test has failed.
+func (c *Cloud) printLogs() {
+	if !c.t.Failed() {
+		return
+	}
+	for _, name := range []Name{API, Control, Host} {
+		text, err := os.ReadFile(c.log(name))
+		if err != nil {
+			c.t.Logf("log of %s: %v", name, err)
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		c.t.Logf("log of %s, its last lines:\n%s", name, strings.Join(lines[max(0, len(lines)-tail):], "\n"))
+	}
+	if keep := os.Getenv("HOLDFAST_TEST_KEEP_LOGS"); keep != "" {
+		for _, name := range []Name{API, Control, Host} {
+			text, err := os.ReadFile(c.log(name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(keep, fmt.Sprintf("%s-%s.log", strings.ReplaceAll(c.t.Name(), "/", "-"), name)), text, 0o600)
+			}
+			if err != nil {
+				c.t.Log(err)
+			}
+		}
+	}
+}
