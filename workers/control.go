@@ -30,7 +30,7 @@ type ControlConfig struct {
 	// after it with ".done" at the end; it may keep it waiting. Nil holds
 	// nothing. For tests.
 	Hold func(ctx context.Context, resource, point string) error
-	Log    *slog.Logger
+	Log  *slog.Logger
 }
 
 // Control serves the control queue until ctx ends (nil) or something of it
