@@ -188,6 +188,9 @@ func (c *Cloud) stop() {
 	}
 }
 
+// TemporalAddress says where the engine's Temporal is.
+func (c *Cloud) TemporalAddress() (address, namespace string) { return c.pair.Temporal() }
+
 // open opens what the test itself looks through.
 func (c *Cloud) open() {
 	c.t.Helper()
