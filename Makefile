@@ -1,11 +1,12 @@
 # make build   bin/holdfast and bin/holdfast-temporal
 # make test    everything, beside one PostgreSQL and one Temporal server
+# make chaos   SEEDS=10: kills by as many seeds, written to docs/results/chaos.md
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: build test check lint clean
+.PHONY: build test chaos check lint clean
 
 build: bin/holdfast-temporal
 	go build -o bin/holdfast .
@@ -19,6 +20,16 @@ bin/holdfast-temporal: $(TEMPORAL_SOURCE)
 test: check bin/holdfast-temporal
 	cd dev/temporal && go test ./...
 	go run ./dev/testservices -- go test -p 2 -timeout 15m ./...
+
+SEEDS ?= 10
+CHAOS_LOG := bin/chaos.log
+
+chaos: bin/holdfast-temporal
+	@commit=$$(git rev-parse --short HEAD); HOLDFAST_TEST_SEEDS=$(SEEDS) go test -count=1 -timeout 60m -v ./integration/chaos > $(CHAOS_LOG) 2>&1; code=$$?; \
+	grep -E '^ *--- |^(ok|FAIL)' $(CHAOS_LOG); mkdir -p docs/results; \
+	{ echo '# Chaos'; echo; \
+	  echo "\`make chaos SEEDS=$(SEEDS)\`, $$(date -u +%F), commit $$commit, $$(nproc) cores. What each test does and asserts stands in \`integration/chaos\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(CHAOS_LOG); echo '```'; } > docs/results/chaos.md; exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

@@ -153,8 +153,26 @@ func TestVerbs(t *testing.T) {
 				v.check(t, c, s, of(v, all))
 			}
 			c.Audit()
+			clearAway(t, c, all)
 		})
 	}
+}
+
+// clearAway deletes what is left of the servers, and fails the test if that leaves
+// anything.
+func clearAway(t *testing.T, c *cloud.Cloud, all []held) {
+	t.Helper()
+	var ids []string
+	for _, h := range all {
+		var refused *cloud.StatusError
+		if err := c.Delete(t.Context(), h.server); err != nil && (!errors.As(err, &refused) || refused.Code != http.StatusNotFound) {
+			t.Fatal(err)
+		}
+		ids = append(ids, h.server)
+	}
+	allAre(t, c, ids, "", time.Minute)
+	c.Audit()
+	once(t, c, nil)
 }
 
 // A cancel that is asked for while Temporal is down counts.
@@ -206,6 +224,7 @@ func TestCancelWhileHostsAreDead(t *testing.T) {
 			c.AwaitHosts()
 			c.Audit()
 			cancel.check(t, c, s, all)
+			clearAway(t, c, all)
 		})
 	}
 }
