@@ -8,3 +8,8 @@ import "embed"
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS
+
+// Policies are the services' default rules, in policies/<service>.yaml.
+//
+//go:embed policies/*.yaml
+var Policies embed.FS
