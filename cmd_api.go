@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
+	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/telemetry"
 )
 
@@ -66,10 +67,15 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 
 // services is the handler of every service API.
 func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) (http.Handler, error) {
+	rules, err := p.policies("compute", p.cfg.Compute.PolicyFile)
+	if err != nil {
+		return nil, err
+	}
 	computeAPI := &compute.API{
 		DB:            p.db,
 		Engine:        p.engine,
 		Starter:       p.starter,
+		Policy:        rules,
 		HostDownAfter: p.cfg.Compute.HostDownAfter,
 		MaxPageSize:   p.cfg.API.MaxPageSize,
 	}
@@ -84,6 +90,16 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) 
 	}, computeAPI.Service())
 }
 
+// policies are a service's rules, with an operator's file on top.
+func (p *process) policies(service, file string) (*policy.Enforcer, error) {
+	return policy.ForService(service, policy.Options{
+		File:        file,
+		AnyScope:    !p.cfg.Policy.EnforceScope,
+		OldDefaults: !p.cfg.Policy.EnforceNewDefaults,
+		Log:         p.log,
+	})
+}
+
 // authenticator is the only one there is: static tokens. Without them nobody
 // could be let in, so the API doesn't start.
 func authenticator(cfg *config.Config) (rest.Authenticator, error) {
@@ -91,11 +107,11 @@ func authenticator(cfg *config.Config) (rest.Authenticator, error) {
 		return nil, faults.New(faults.Invalid, "NoAuthenticator",
 			"there is nothing to check tokens with: set dev.static_tokens (development and tests only)")
 	}
-	identities := map[string]rest.Identity{}
+	who := map[string]policy.Credentials{}
 	for _, t := range cfg.Dev.StaticTokens {
-		identities[t.Token] = rest.Identity{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
+		who[t.Token] = policy.Credentials{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
 	}
-	return rest.NewStaticTokens(identities), nil
+	return rest.NewStaticTokens(who), nil
 }
 
 // hostlinkKey gets the deployment's key by load.

@@ -23,6 +23,7 @@ import (
 	compute "holdfast.dev/api/compute"
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/store"
 	computestore "holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/testenv"
@@ -63,9 +64,9 @@ func newCloud(t *testing.T) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{t: t, db: db, offers: &offers{}}
-	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, HostDownAfter: time.Minute, MaxPageSize: 1000}
+	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), HostDownAfter: time.Minute, MaxPageSize: 1000}
 	c.Handler, err = rest.New(rest.Options{
-		Authenticator: rest.NewStaticTokens(map[string]rest.Identity{
+		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice": {UserID: "alice", ProjectID: "a11ce", Roles: []string{"member"}},
 			"bob":   {UserID: "bob", ProjectID: "b0b", Roles: []string{"member"}},
 			"root":  {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
@@ -448,4 +449,14 @@ func TestDelete(t *testing.T) {
 	if len(c.offers.ids) != 2 {
 		t.Errorf("offered %v", c.offers.ids)
 	}
+}
+
+// rules are the service's default policies.
+func rules(t *testing.T) *policy.Enforcer {
+	t.Helper()
+	rules, err := policy.ForService("compute", policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
 }

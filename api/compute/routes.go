@@ -27,6 +27,8 @@ type API struct {
 	DB      *store.DB
 	Engine  Engine
 	Starter Starter
+	// Policy holds the service's rules (schemas/policies/compute.yaml).
+	Policy rest.Enforcer
 	// HostDownAfter is the silence after which a host counts as down.
 	HostDownAfter time.Duration
 	// MaxPageSize is the most servers on a page.
@@ -50,6 +52,7 @@ func (a *API) Service() *rest.Service {
 		ProjectInPath: true,
 		Versions:      &Versions,
 		Faults:        novaFaults,
+		Policy:        a.Policy,
 		Operations:    a.operations(),
 	}
 }

@@ -1,7 +1,8 @@
 // Package rest is the engine that every service API shares. A service is a
 // table of Operation rows and a way to word its faults; the engine does the
 // rest, in this order: request id, body limit, authentication, route,
-// microversion, the row that serves it, the handler, the answer or the fault.
+// microversion, the row that serves it and its policy, the handler, the answer
+// or the fault.
 //
 // Handlers have the form func(*Request) (*Response, error): they read as the
 // story of what happens and know neither gin nor net/http. Errors they return

@@ -8,24 +8,12 @@ import (
 	"slices"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/policy"
 )
 
 // Identity is what a token proves.
-type Identity struct {
-	UserID    string
-	ProjectID string
-	Roles     []string
-	// IsAdmin says that the roles make an administrator of the whole cloud.
-	IsAdmin bool
-}
-
-// Scope is the project whose things the identity may see; "" is every project.
-func (i Identity) Scope() string {
-	if i.IsAdmin {
-		return ""
-	}
-	return i.ProjectID
-}
+type Identity = identity.Identity
 
 // Authenticator says whom a token belongs to.
 type Authenticator interface {
@@ -44,13 +32,25 @@ type StaticTokens struct {
 	identities map[[sha256.Size]byte]Identity
 }
 
+// implied are the roles that a role brings with it, as Keystone's bootstrap has
+// them.
+var implied = map[string][]string{
+	"admin":   {"manager", "member", "reader"},
+	"manager": {"member", "reader"},
+	"member":  {"reader"},
+}
+
 // NewStaticTokens makes one; the map is by token. The role "admin" makes an
-// administrator.
-func NewStaticTokens(tokens map[string]Identity) *StaticTokens {
+// administrator of services without policies.
+func NewStaticTokens(tokens map[string]policy.Credentials) *StaticTokens {
 	s := &StaticTokens{identities: map[[sha256.Size]byte]Identity{}}
-	for token, identity := range tokens {
-		identity.IsAdmin = slices.Contains(identity.Roles, "admin")
-		s.identities[sha256.Sum256([]byte(token))] = identity
+	for token, creds := range tokens {
+		creds.IsAdmin = slices.Contains(creds.Roles, "admin")
+		creds.IsAdminProject = true
+		for _, role := range slices.Clone(creds.Roles) {
+			creds.Roles = append(slices.Clip(creds.Roles), implied[role]...)
+		}
+		s.identities[sha256.Sum256([]byte(token))] = Identity{Credentials: creds, Token: token}
 	}
 	return s
 }

@@ -24,7 +24,8 @@ type Operation struct {
 	// Versions are the microversions that have the operation; a request outside
 	// of them is answered 404.
 	Versions microversion.Range
-	// Policy is the name of the rule that says who may.
+	// Policy is the name of the rule that says who may; it is asked about the
+	// caller's own project before the handler. Empty: whoever has a token.
 	Policy string
 	// Success is the status of an answer whose Response names none.
 	Success int
@@ -48,7 +49,9 @@ type Service struct {
 	// Versions is nil for a service without microversions.
 	Versions   *microversion.Scheme
 	Operations []Operation
-	Faults     Faults
+	// Policy enforces the rules that the rows name.
+	Policy Enforcer
+	Faults Faults
 }
 
 // route is what gin is told: a method and a path whose parameters are named by
@@ -76,6 +79,8 @@ func (s *Service) check() error {
 	for _, rows := range s.routes() {
 		for i, o := range rows {
 			switch {
+			case o.Policy != "" && s.Policy == nil:
+				return fmt.Errorf("%s: %w", s.Name, errNoEnforcer)
 			case o.Handler == nil || o.Success < 200 || o.Success > 299:
 				return fmt.Errorf("%s: %s has no handler or no status of success", s.Name, o.Name())
 			case (o.Action == "") != (rows[0].Action == ""):

@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/telemetry"
 )
 
@@ -61,7 +62,7 @@ var widgets = &Service{
 func newServer(t *testing.T, log io.Writer, registry prometheus.Registerer) http.Handler {
 	t.Helper()
 	handler, err := New(Options{
-		Authenticator: NewStaticTokens(map[string]Identity{"good": {UserID: "u", ProjectID: "abc-1", Roles: []string{"member"}}}),
+		Authenticator: NewStaticTokens(map[string]policy.Credentials{"good": {UserID: "u", ProjectID: "abc-1", Roles: []string{"member"}}}),
 		Log:           telemetry.NewLogger(log, "info", "json"),
 		Registry:      registry,
 		MaxBody:       64,

@@ -141,6 +141,7 @@ func (s *server) answer(c *gin.Context, e *exchange, service *Service, rows []Op
 	if r.Identity, err = s.authenticate(c.Request, e); err != nil {
 		return nil, err
 	}
+	r.judge()
 	if service.Versions != nil {
 		if r.Version, err = service.Versions.Negotiate(c.Request.Header.Values); err != nil {
 			return nil, err
@@ -157,6 +158,9 @@ func (s *server) answer(c *gin.Context, e *exchange, service *Service, rows []Op
 		return nil, err
 	}
 	r.params = parameters(c, e.operation)
+	if err := r.permit(e.operation); err != nil {
+		return nil, err
+	}
 	return e.operation.Handler(r)
 }
 

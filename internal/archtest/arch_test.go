@@ -35,6 +35,7 @@ var rules = []rule{
 	{"workers", []string{"workers", "workflows", "activities", "internal", "schemas", "go.temporal.io"}},
 	{"internal/store", []string{"internal", "schemas", "github.com/jackc/pgx"}},
 	{"internal/engine", []string{"internal", "schemas", "github.com/jackc/pgx", "go.temporal.io"}},
+	{"internal/identity", []string{"internal", "schemas", "github.com/gophercloud"}},
 	{"internal/steps", []string{"internal/operations", "internal/faults", "go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/api/enums"}},
 	// The one package of internal that imports dev: it lends its processes to tests.
 	{"internal/testenv", []string{"internal", "schemas", "dev", "github.com/jackc/pgx", "go.temporal.io"}},

@@ -10,6 +10,7 @@ type Config struct {
 	Temporal  Temporal  `koanf:"temporal"`
 	API       API       `koanf:"api"`
 	Compute   Compute   `koanf:"compute"`
+	Policy    Policy    `koanf:"policy"`
 	Hostlink  Hostlink  `koanf:"hostlink"`
 	Host      Host      `koanf:"host"`
 	Log       Log       `koanf:"log"`
@@ -46,6 +47,13 @@ type API struct {
 // Compute is what the compute service does by configuration.
 type Compute struct {
 	HostDownAfter time.Duration `koanf:"host_down_after"`
+	PolicyFile    string        `koanf:"policy_file"`
+}
+
+// Policy is how the services' rules are enforced.
+type Policy struct {
+	EnforceScope       bool `koanf:"enforce_scope"`
+	EnforceNewDefaults bool `koanf:"enforce_new_defaults"`
 }
 
 // Hostlink is the connection between hosts and the API.

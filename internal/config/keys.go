@@ -43,6 +43,11 @@ var keys = []Key{
 
 	{"compute.host_down_after", 60 * time.Second, "A host not heard of for this long is down (service_down_time)."},
 
+	{"compute.policy_file", "", "Policy file of the compute service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
+
+	{"policy.enforce_scope", true, "Refuse tokens whose scope (project, domain, system) a rule isn't for (oslo_policy/enforce_scope)."},
+	{"policy.enforce_new_defaults", true, "Only the present defaults of rules count, not also their deprecated ones (oslo_policy/enforce_new_defaults)."},
+
 	{"hostlink.url", "http://127.0.0.1:8775", "Where hosts reach the host link of the API."},
 	{"hostlink.listen", "127.0.0.1:8775", "Address on which the API serves the host link."},
 	{"hostlink.key_file", "", "File with the deployment's host link key."},

@@ -132,11 +132,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 // enforcer makes one of a service's defaults.
 func enforcer(t testing.TB, service string, o Options) *Enforcer {
 	t.Helper()
-	document, err := schemas.Policies.ReadFile("policies/" + service + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(document, o)
+	e, err := ForService(service, o)
 	if err != nil {
 		t.Fatal(err)
 	}

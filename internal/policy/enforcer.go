@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/schemas"
 )
 
 // Options say how a service's rules are enforced.
@@ -30,6 +31,16 @@ type Enforcer struct {
 	file     *file
 	current  atomic.Pointer[ruleset]
 	now      func() time.Time
+}
+
+// ForService makes the enforcer of a service whose defaults are built in:
+// "compute", "orchestration" or "baremetal".
+func ForService(service string, o Options) (*Enforcer, error) {
+	defaults, err := schemas.Policies.ReadFile("policies/" + service + ".yaml")
+	if err != nil {
+		return nil, faults.Wrap(err, faults.Internal, "NoPolicies", "there are no policies of the service %s", service)
+	}
+	return New(defaults, o)
 }
 
 // New makes an enforcer of a service's defaults (schemas/policies). Errors are

@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/internal/policy"
+)
+
+// The operation's rule is asked before its handler, and the service's own rule
+// says who is an administrator.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	rules, err := policy.New([]byte(`
+rules:
+- {name: context_is_admin, check: "role:boss"}
+- {name: things:get, check: "role:reader and project_id:%(project_id)s", scopes: [project]}
+- {name: things:all, check: "is_admin:True"}
+`), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	things := &Service{Name: "things", Prefix: "/v1", Faults: widgets.Faults, Policy: rules, Operations: []Operation{
+		{Method: "GET", Path: "/things", Policy: "things:get", Success: 200, Handler: func(r *Request) (*Response, error) {
+			return JSON(map[string]any{"all": r.Allowed("things:all", nil), "another's": r.Allowed("things:get", map[string]any{"project_id": "q"})}), nil
+		}},
+		{Method: "POST", Path: "/things", Policy: "things:post", Success: 200, Handler: func(*Request) (*Response, error) { return nil, nil }},
+		{Method: "GET", Path: "/public", Success: 204, Handler: func(*Request) (*Response, error) { return nil, nil }},
+	}}
+	options := Options{
+		Authenticator: NewStaticTokens(map[string]policy.Credentials{
+			"member": {ProjectID: "p", Roles: []string{"member"}}, "boss": {ProjectID: "p", Roles: []string{"boss", "reader"}},
+			"admin": {ProjectID: "p", Roles: []string{"admin"}}, "nobody": {ProjectID: "p"}, "system": {SystemScope: "all", Roles: []string{"admin"}},
+		}),
+		Log: slog.New(slog.DiscardHandler), MaxBody: 64, Timeout: time.Minute,
+	}
+	handler, err := New(options, things)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(rule string) string {
+		return `{"fault":{"code":403,"message":"Policy doesn't allow ` + rule + ` to be performed."}}`
+	}
+	for _, c := range []struct {
+		token, method, path string
+		status              int
+		want                string
+	}{
+		{"member", "GET", "/v1/things", 200, `{"all":false,"another's":false}`},
+		{"boss", "GET", "/v1/things", 200, `{"all":true,"another's":false}`},
+		{"admin", "GET", "/v1/things", 200, `{"all":false,"another's":false}`},
+		{"nobody", "GET", "/v1/things", 403, refused("things:get")},
+		{"system", "GET", "/v1/things", 403, refused("things:get")},
+		{"boss", "POST", "/v1/things", 403, refused("things:post")},
+		{"nobody", "GET", "/v1/public", 204, ""},
+	} {
+		request := httptest.NewRequest(c.method, c.path, strings.NewReader(""))
+		request.Header.Set("X-Auth-Token", c.token)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code != c.status || answer.Body.String() != c.want {
+			t.Errorf("%s %s %s: %d %s", c.token, c.method, c.path, answer.Code, answer.Body)
+		}
+	}
+	open := *things
+	open.Policy = nil
+	if _, err := New(options, &open); err == nil || err.Error() != "things: "+errNoEnforcer.Error() {
+		t.Errorf("a service without an enforcer: %v", err)
+	}
+}
