@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/cli"
@@ -21,6 +22,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -68,17 +70,27 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	loops := p.engine.NewLoops(p.temporal, steps.ControlQueue)
 	health := telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe(), loopsProbe(loops), p.hostsProbe())
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
+	session := serviceSession(cfg)
+	networker := neutron.New(p.db, p.engine, neutron.Options{
+		Client: session.Network, PlugPatience: cfg.Compute.VIFPluggingTimeout, PlugFatal: cfg.Compute.VIFPluggingIsFatal,
+	})
 	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
 			Client:    p.temporal,
 			Records:   recorder,
 			Placement: placer,
+			Neutron:   networker,
 			Beside:    []func(context.Context){loops.Run, p.starter.Run},
 			Hold:      hold.Points(cfg.Dev.HoldDir).At,
 			Log:       p.log,
 		})
 	})
+}
+
+// serviceSession is how the services beside Holdfast are reached.
+func serviceSession(cfg *config.Config) *openstack.Session {
+	return openstack.NewSession(openstack.Options(cfg.OpenStack))
 }
 
 // runHosts serves the queues of count hosts of this machine.

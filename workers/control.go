@@ -23,6 +23,7 @@ type ControlConfig struct {
 	Client    client.Client
 	Records   steps.RecordsActivities
 	Placement steps.PlacementActivities
+	Neutron   steps.NeutronActivities
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
 	// loops, a starter.
 	Beside []func(context.Context)
@@ -70,7 +71,9 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	for kind, f := range server.Workflows {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
 	}
-	return w, register(w, ControlRole, map[string]any{"records": cfg.Records, "placement": cfg.Placement})
+	return w, register(w, ControlRole, map[string]any{
+		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron,
+	})
 }
 
 // unlessEnded drops the error of something that was told to end.

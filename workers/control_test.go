@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/engine"
@@ -68,6 +69,7 @@ func newCloud(t *testing.T) *cloud {
 			Client:    c,
 			Records:   records.New(db, e, starter.Offer),
 			Placement: placement.New(db, e, scheduler.Default()),
+			Neutron:   neutron.New(db, e, neutron.Options{}),
 			Beside:    []func(context.Context){starter.Run, loops.Run},
 			Log:       log,
 		})

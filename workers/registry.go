@@ -30,6 +30,7 @@ var families = []struct {
 }{
 	{"records", ControlRole, reflect.TypeFor[steps.RecordsActivities]()},
 	{"placement", ControlRole, reflect.TypeFor[steps.PlacementActivities]()},
+	{"neutron", ControlRole, reflect.TypeFor[steps.NeutronActivities]()},
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/operations"
@@ -18,7 +19,7 @@ import (
 
 // served are the implementations as the roles register them.
 var served = map[Role]map[string]any{
-	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil)},
+	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil)},
 	HostRole:    {"libvirt": (*libvirt.Activities)(nil)},
 }
 

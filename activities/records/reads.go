@@ -40,7 +40,8 @@ func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (spe
 			return err
 		}
 		spec = specOf(s)
-		return nil
+		spec.Ports, err = portsOf(ctx, tx, s.ID)
+		return err
 	})
 	if err != nil {
 		return steps.ServerSpec{}, err

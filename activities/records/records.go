@@ -64,8 +64,12 @@ func brief(ctx context.Context, tx store.Tx, id string) (*steps.ServerBrief, err
 	if err != nil {
 		return nil, err
 	}
+	ports, err := compute.ServerPorts(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
 	return &steps.ServerBrief{
-		ID: s.ID, Host: s.HostID, VMState: string(s.VMState), PowerState: int(s.PowerState), Holds: holds,
+		ID: s.ID, Host: s.HostID, VMState: string(s.VMState), PowerState: int(s.PowerState), Holds: holds, Ports: len(ports),
 	}, nil
 }
 

@@ -60,7 +60,7 @@ var serverFields = []field{
 	{name: "flavor", versions: microversion.From(47), value: func(v serverView) any { return v.flavorCopy() }},
 	{name: "created", value: func(v serverView) any { return second(v.CreatedAt) }},
 	{name: "updated", value: func(v serverView) any { return second(v.UpdatedAt) }},
-	{name: "addresses", value: func(serverView) any { return map[string]any{} }},
+	{name: "addresses", value: func(v serverView) any { return v.addresses() }},
 	{name: "accessIPv4", value: func(v serverView) any { return v.AccessIPv4 }},
 	{name: "accessIPv6", value: func(v serverView) any { return v.AccessIPv6 }},
 	{name: "links", value: func(v serverView) any { return serverLinks(v.request, v.ID) }},

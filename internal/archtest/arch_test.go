@@ -39,6 +39,8 @@ var rules = []rule{
 	{"internal/steps", []string{"internal/operations", "internal/faults", "go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/api/enums"}},
 	// The one package of internal that imports dev: it lends its processes to tests.
 	{"internal/testenv", []string{"internal", "schemas", "dev", "github.com/jackc/pgx", "go.temporal.io"}},
+	// The service user's session, which activities and api share.
+	{"internal/openstack", []string{"internal", "github.com/gophercloud"}},
 	{"internal", []string{"internal", "schemas"}},
 	{"schemas", nil},
 	{"dev", []string{"dev", "internal", "schemas", "github.com/jackc/pgx", "go.temporal.io"}},

@@ -11,6 +11,7 @@ type Config struct {
 	API       API       `koanf:"api"`
 	Compute   Compute   `koanf:"compute"`
 	Policy    Policy    `koanf:"policy"`
+	OpenStack OpenStack `koanf:"openstack"`
 	Hostlink  Hostlink  `koanf:"hostlink"`
 	Host      Host      `koanf:"host"`
 	Log       Log       `koanf:"log"`
@@ -48,12 +49,26 @@ type API struct {
 type Compute struct {
 	HostDownAfter time.Duration `koanf:"host_down_after"`
 	PolicyFile    string        `koanf:"policy_file"`
+	// VIFPluggingTimeout is how long a build waits for Neutron to plug its ports.
+	VIFPluggingTimeout time.Duration `koanf:"vif_plugging_timeout"`
+	VIFPluggingIsFatal bool          `koanf:"vif_plugging_is_fatal"`
 }
 
 // Policy is how the services' rules are enforced.
 type Policy struct {
 	EnforceScope       bool `koanf:"enforce_scope"`
 	EnforceNewDefaults bool `koanf:"enforce_new_defaults"`
+}
+
+// OpenStack is the service user that Neutron, Cinder and Glance are called as.
+type OpenStack struct {
+	AuthURL       string `koanf:"auth_url"`
+	Username      string `koanf:"username"`
+	UserDomain    string `koanf:"user_domain"`
+	Password      string `koanf:"password"`
+	Project       string `koanf:"project"`
+	ProjectDomain string `koanf:"project_domain"`
+	Region        string `koanf:"region"`
 }
 
 // Hostlink is the connection between hosts and the API.

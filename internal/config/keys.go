@@ -44,9 +44,19 @@ var keys = []Key{
 	{"compute.host_down_after", 60 * time.Second, "A host not heard of for this long is down (service_down_time)."},
 
 	{"compute.policy_file", "", "Policy file of the compute service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
+	{"compute.vif_plugging_timeout", 300 * time.Second, "How long a build waits for Neutron to plug its ports; 0 doesn't wait (vif_plugging_timeout)."},
+	{"compute.vif_plugging_is_fatal", true, "A build whose ports are not plugged in time fails (vif_plugging_is_fatal)."},
 
 	{"policy.enforce_scope", true, "Refuse tokens whose scope (project, domain, system) a rule isn't for (oslo_policy/enforce_scope)."},
 	{"policy.enforce_new_defaults", true, "Only the present defaults of rules count, not also their deprecated ones (oslo_policy/enforce_new_defaults)."},
+
+	{"openstack.auth_url", "", "Keystone's address, for calls to Neutron, Cinder and Glance; empty for none."},
+	{"openstack.username", "nova", "Name of the service user."},
+	{"openstack.user_domain", "Default", "Name of the service user's domain."},
+	{"openstack.password", "", "Password of the service user."},
+	{"openstack.project", "service", "Name of the project that the service user is an admin of."},
+	{"openstack.project_domain", "Default", "Name of that project's domain."},
+	{"openstack.region", "", "Region whose services are called; empty takes the first of the catalog."},
 
 	{"hostlink.url", "http://127.0.0.1:8775", "Where hosts reach the host link of the API."},
 	{"hostlink.listen", "127.0.0.1:8775", "Address on which the API serves the host link."},

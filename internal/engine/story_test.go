@@ -42,12 +42,12 @@ func TestIntendTwiceIsOneLine(t *testing.T) {
 		t.Errorf("once %+v, twice %+v", once.Effects, twice.Effects)
 	}
 	whole, err := tx(w, func(ctx context.Context, tx store.Tx) ([]operations.Effect, error) {
-		return w.e.Intend(ctx, tx, f, operations.Effect{Kind: operations.EffectPort, Ref: "p", State: operations.Done})
+		return w.e.Intend(ctx, tx, f, operations.Effect{Kind: operations.EffectPorts, Ref: "p", State: operations.Done})
 	})
 	if err != nil || len(whole) != 5 || whole[4].State != operations.Done {
 		t.Errorf("%+v, %v", whole, err)
 	}
-	if _, err := w.tryAdvance(steps.AdvanceIn{Fence: f, Step: "x", Intend: []operations.Effect{{Kind: operations.EffectPort, Ref: "q", State: operations.Undone}}}); !faults.Is(err, faults.Invalid) {
+	if _, err := w.tryAdvance(steps.AdvanceIn{Fence: f, Step: "x", Intend: []operations.Effect{{Kind: operations.EffectPorts, Ref: "q", State: operations.Undone}}}); !faults.Is(err, faults.Invalid) {
 		t.Errorf("intended as undone: %v", err)
 	}
 }
@@ -90,7 +90,7 @@ func TestSettle(t *testing.T) {
 			t.Errorf("%+v: %v, want invalid", bad, err)
 		}
 	}
-	w.advance(steps.AdvanceIn{Fence: f, Step: "network", Intend: []operations.Effect{{Kind: operations.EffectPort, Ref: "mark"}}})
+	w.advance(steps.AdvanceIn{Fence: f, Step: "network", Intend: []operations.Effect{{Kind: operations.EffectPorts, Ref: "mark"}}})
 	out := w.advance(steps.AdvanceIn{Fence: f, Step: "network", Settle: []steps.Settlement{{Seq: 1, State: done, Ref: "port-1"}}})
 	if out.Effects[0].Ref != "port-1" || out.Effects[0].State != done {
 		t.Errorf("named %+v", out.Effects)

@@ -9,11 +9,9 @@ type EffectKind string
 const (
 	// EffectClaim: room taken on a host for a consumer. Ref is the server id.
 	EffectClaim EffectKind = "claim"
-	// EffectPort: a Neutron port made by us. Ref is the port id or, before the
-	// service has named it, the mark to find it by.
-	EffectPort EffectKind = "port"
-	// EffectBinding: a user's own port bound to our server. Ref is the port id.
-	EffectBinding EffectKind = "binding"
+	// EffectPorts: the Neutron ports of a server, made by us or a user's own
+	// that are bound to it. Ref is the server id; which they are is in its rows.
+	EffectPorts EffectKind = "ports"
 	// EffectVolume: a Cinder volume made by us. Ref is as for a port.
 	EffectVolume EffectKind = "volume"
 	// EffectAttachment: a Cinder attachment. Ref is as for a port.

@@ -89,6 +89,8 @@ type ServerBrief struct {
 	// attachments, its guest), in the order in which a build makes them: the
 	// ledger lines of an operation that takes them away.
 	Holds []operations.Effect `json:"holds,omitempty"`
+	// Ports is how many network interfaces it asks for.
+	Ports int `json:"ports,omitempty"`
 }
 
 // AdvanceIn moves the story on: the step that begins now, the effects it is
@@ -181,6 +183,21 @@ type RecordsActivities interface {
 	Finish(context.Context, FinishIn) (FinishOut, error)
 	Host(context.Context, HostIn) (HostOut, error)
 	ServerSpec(context.Context, ServerSpecIn) (ServerSpec, error)
+	Plugged(context.Context, PluggedIn) (PluggedOut, error)
+}
+
+// PluggedIn asks what Neutron has said of the ports of the fenced operation's
+// server.
+type PluggedIn struct {
+	Fence Fence `json:"fence"`
+}
+
+// PluggedOut has the ids of ports.
+type PluggedOut struct {
+	// Waiting are those that Neutron has said nothing of.
+	Waiting []string `json:"waiting,omitempty"`
+	// Failed are those that it couldn't plug.
+	Failed []string `json:"failed,omitempty"`
 }
 
 // ServerSpecIn asks for the spec of the fenced operation's server.
@@ -203,6 +220,7 @@ var (
 	recordsFinish     = localStep("records.Finish")
 	recordsHost       = localStep("records.Host")
 	recordsServerSpec = localStep("records.ServerSpec")
+	recordsPlugged    = localStep("records.Plugged")
 )
 
 // Begin is the guard against running twice: the first step of every workflow.
@@ -228,4 +246,9 @@ func (recordsSteps) Host(ctx workflow.Context, in HostIn) (HostOut, error) {
 // ServerSpec reads what a host has to know to build a server.
 func (recordsSteps) ServerSpec(ctx workflow.Context, in ServerSpecIn) (ServerSpec, error) {
 	return call[ServerSpec](ctx, recordsServerSpec, "", in)
+}
+
+// Plugged reads the inbox for what Neutron has said of a server's ports.
+func (recordsSteps) Plugged(ctx workflow.Context, in PluggedIn) (PluggedOut, error) {
+	return call[PluggedOut](ctx, recordsPlugged, "", in)
 }

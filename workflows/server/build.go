@@ -2,9 +2,9 @@ package server
 
 // Build makes a server that the API has accepted.
 //
-//	BUILD ──schedule──► claim on a host ──guest──► domain and disks ──► ACTIVE
-//	            ▲                                        │ the host failed
-//	            └────── undone or owed, next host ◄──────┘
+//	BUILD ──schedule──► claim on a host ──network──► ports ──guest──► domain and disks ──► ACTIVE
+//	            ▲                                                           │ the host failed
+//	            └──────────────── undone or owed, next host ◄───────────────┘
 //
 // Point of no return: none before it finishes; its deadline (an hour) is the
 // patience with a host that is alive and takes no work.
@@ -12,8 +12,11 @@ package server
 //	step      before it                 after it                   its undo
 //	schedule  a row in BUILD,           room is claimed on a host, the room is given back,
 //	          nothing outside           the ledger says where      or owed with the guest
-//	guest     the same                  the guest runs there       domain and disks are
-//	                                                               removed, or owed
+//	network   the same                  its ports are made and     ours are deleted, users'
+//	                                    bound to the host          own are let go of
+//	          (no such step for a server without networks)
+//	guest     the same                  the guest runs there, and  domain and disks are
+//	                                    its ports are plugged      removed, or owed
 //	finish    the same                  ACTIVE, on its host; claim and guest are the
 //	                                    server's own
 //
@@ -57,7 +60,7 @@ func build(s *saga.Saga) (*steps.ServerOutcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		power, err := spawn(s, host)
+		power, err := equip(s, host)
 		if err == nil {
 			return running(host, power), nil
 		}
@@ -91,6 +94,18 @@ func schedule(s *saga.Saga) (host string, err error) {
 	}
 	s.Adopt(claim.Effects)
 	return claim.HostID, nil
+}
+
+// equip makes all that the server has on the host.
+func equip(s *saga.Saga, host string) (powerState int, err error) {
+	ports, err := connect(s, host)
+	if err != nil {
+		return 0, err
+	}
+	if powerState, err = spawn(s, host); err != nil {
+		return 0, err
+	}
+	return powerState, ports.plugged(s)
 }
 
 // spawn makes the guest run on the host.

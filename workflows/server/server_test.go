@@ -26,6 +26,18 @@ func broken(w *workflowtest.World, hosts ...string) *workflowtest.World {
 	return w
 }
 
+// withPorts is a world whose server asks for two ports.
+func withPorts(world func() *workflowtest.World, change ...func(*workflowtest.Neutron)) func() *workflowtest.World {
+	return func() *workflowtest.World {
+		w := world()
+		w.Neutron.Asked = 2
+		for _, c := range change {
+			c(&w.Neutron)
+		}
+		return w
+	}
+}
+
 func cancelled(w *workflowtest.World) *workflowtest.World {
 	w.Op.CancelRequested = true
 	return w
@@ -39,6 +51,39 @@ func deleting() *workflowtest.World {
 const histories = "testdata/histories"
 
 func TestReplay(t *testing.T) { workflowtest.Replay(t, server.Workflows, histories) }
+
+// Builds whose server has ports.
+func TestBuildWithPorts(t *testing.T) {
+	const aborted = "Build of instance " + workflowtest.ServerID + " aborted: "
+	workflowtest.Every(t, workflowtest.Story{
+		Workflow: server.Build,
+		Scenarios: []workflowtest.Scenario{
+			{Name: "done", World: withPorts(building), Result: operations.ResultDone},
+			{Name: "plugged late", Result: operations.ResultDone,
+				World: withPorts(building, func(n *workflowtest.Neutron) { n.Slow = true })},
+			{Name: "never plugged", Result: operations.ResultFailed,
+				World:   withPorts(building, func(n *workflowtest.Neutron) { n.Silent = true }),
+				Message: aborted + "Failed to allocate the network(s), not rescheduling."},
+			{Name: "can't be plugged", Result: operations.ResultFailed,
+				World:   withPorts(building, func(n *workflowtest.Neutron) { n.Fails = true }),
+				Message: aborted + "Failed to allocate the network(s), not rescheduling."},
+			{Name: "no more ports", Result: operations.ResultFailed,
+				World:   withPorts(building, func(n *workflowtest.Neutron) { n.Full = true }),
+				Message: aborted + "Failed to allocate the network(s) with error Maximum number of ports exceeded, not rescheduling."},
+			{Name: "a host that can't be bound to", Result: operations.ResultDone,
+				World: withPorts(building, func(n *workflowtest.Neutron) { n.Unbindable = "host-1" })},
+			{Name: "done on the second host", Result: operations.ResultDone,
+				World: withPorts(func() *workflowtest.World { return broken(building(), "host-1") })},
+			{Name: "bad image", World: withPorts(badImage), Result: operations.ResultFailed,
+				Message: "Image is unacceptable: not what it claims to be"},
+		},
+		Ends: map[operations.Result][]string{
+			operations.ResultDone:      {isActive + ", with ports"},
+			operations.ResultFailed:    {isError},
+			operations.ResultCancelled: {isError},
+		},
+	})
+}
 
 const (
 	isActive  = "active, power 1, on a host"
@@ -79,6 +124,10 @@ func TestDelete(t *testing.T) {
 			{Name: "done", Result: operations.ResultDone,
 				World: func() *workflowtest.World { return deleting().Place("host-1") }},
 			{Name: "never placed", Result: operations.ResultDone, World: deleting},
+			{Name: "with ports", Result: operations.ResultDone,
+				World: func() *workflowtest.World { return withPorts(deleting)().Place("host-1") }},
+			{Name: "with ports, host down", Result: operations.ResultDone, Debts: 2,
+				World: func() *workflowtest.World { return withPorts(deleting)().Place("host-1").Down("host-1") }},
 			{Name: "host down", Result: operations.ResultDone, Debts: 2,
 				World: func() *workflowtest.World { return deleting().Place("host-1").Down("host-1") }},
 		},

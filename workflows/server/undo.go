@@ -14,6 +14,7 @@ import (
 
 var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectClaim: undoClaim,
+	operations.EffectPorts: undoPorts,
 	operations.EffectGuest: undoGuest,
 }
 
@@ -22,6 +23,11 @@ func undoGuest(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
 	return saga.OnHost(ctx, e.Host, func(ctx workflow.Context) error {
 		return steps.Libvirt.Destroy(ctx, e.Host, steps.DestroyIn{Token: s.Token()})
 	})
+}
+
+// undoPorts takes the server off its ports.
+func undoPorts(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	return steps.Neutron.Deallocate(ctx, steps.DeallocateIn{Fence: s.Fence})
 }
 
 // errGuestOwed keeps a claim for as long as the guest may still be running.

@@ -27,6 +27,7 @@ type registry interface {
 func (w *World) control(r registry) {
 	register[steps.RecordsActivities](r, "records", records{w})
 	register[steps.PlacementActivities](r, "placement", placement{w})
+	register[steps.NeutronActivities](r, "neutron", neutron{w})
 }
 
 func (w *World) host(r registry, name string) {
@@ -125,6 +126,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
+				Ports: w.Neutron.Asked,
 			},
 		}
 		return out, nil

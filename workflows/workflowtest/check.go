@@ -50,6 +50,9 @@ func (w *World) checkHosts(t *testing.T) {
 	if w.Server.Deleted {
 		home = ""
 	}
+	if bound := w.Neutron.Bound; w.Neutron.Asked > 0 && bound != home {
+		t.Errorf("its ports are bound to %q, it is on %q", bound, home)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
 		if claim, want := h.Claims[ServerID], name == home || w.owes(operations.EffectClaim, name); claim != want {

@@ -107,12 +107,40 @@ var onAHost = []Incident{
 	}},
 }
 
+// atAService are those of steps that call a service, atAnUndo those that can
+// meet one that takes something back, and is repeated until it can.
+var (
+	atAService = []Incident{
+		{Name: "fails for good", Do: fails(errInvalid)},
+		{Name: "fails for good though it acted", After: true, Do: fails(errInvalid)},
+		{Name: "fails until given up", Times: serviceTries, Do: fails(errBusy)},
+		{Name: "fails until given up though it acted", Times: serviceTries, After: true, Do: fails(errBusy)},
+		{Name: "too slow", Times: serviceTries, After: true, Do: func(*World, Call) error {
+			return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil)
+		}},
+	}
+	atAnUndo = []Incident{
+		{Name: "fails three times", Times: 3, Do: fails(errBusy), ends: sameEnd},
+		{Name: "fails three times though it acted", Times: 3, After: true, Do: fails(errBusy), ends: sameEnd},
+	}
+)
+
 func incidents(c Call) []Incident {
 	rows := inTheDatabase
-	if c.Host != "" {
+	switch {
+	case c.Host != "":
 		rows = onAHost
+	case c.Step == "neutron.Deallocate":
+		rows = atAnUndo
+	case c.remote():
+		rows = atAService
 	}
 	return slices.Concat(anywhere, rows)
+}
+
+// remote says whether the call leaves the worker that the workflow runs in.
+func (c Call) remote() bool {
+	return slices.ContainsFunc(steps.All(), func(s steps.Step) bool { return s.Name == c.Step && s.Place != steps.Local })
 }
 
 func cancelByRow(w *World, _ Call) error {
@@ -122,7 +150,7 @@ func cancelByRow(w *World, _ Call) error {
 
 func cancelByTemporal(w *World, c Call) error {
 	w.cancel()
-	if c.Host != "" && !w.incident.After && w.Op.Step != operations.StepUndo && w.reaches(c) {
+	if c.remote() && !w.incident.After && w.Op.Step != operations.StepUndo && w.reaches(c) {
 		return temporal.NewCanceledError() // it heard of it in time
 	}
 	return nil

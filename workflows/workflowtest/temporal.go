@@ -95,6 +95,14 @@ func (r *Run) Cancel(t *testing.T) {
 	}
 }
 
+// Knock tells the workflow to read its inbox.
+func (r *Run) Knock(t *testing.T) {
+	t.Helper()
+	if err := r.Client.SignalWorkflow(t.Context(), r.id, "", steps.Knock, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Reset does by hand what an operator may do in the Temporal UI: reset the
 // workflow to its first task.
 func (r *Run) Reset(t *testing.T) {

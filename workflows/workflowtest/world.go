@@ -29,6 +29,8 @@ type World struct {
 	Server Server
 	Ledger []operations.Effect
 	Hosts  map[string]*Host
+	// Neutron has the server's ports.
+	Neutron Neutron
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
@@ -96,6 +98,22 @@ type Host struct {
 	seen  steps.Token
 }
 
+// Neutron is what the network service has of the server.
+type Neutron struct {
+	// Asked is how many ports the server asks for.
+	Asked int
+	// Bound is the host that its ports are bound to; empty if there are none.
+	Bound string
+	// Full refuses to make ports, Unbindable is a host that can't be bound to.
+	Full       bool
+	Unbindable string
+	// Slow has plugged only when looked at twice, Silent never says so, Fails
+	// says that it can't.
+	Slow, Silent, Fails bool
+
+	looks int
+}
+
 // NewWorld has an operation of kind that was accepted at Epoch, a server that
 // it holds, and healthy empty hosts with the given names.
 func NewWorld(kind operations.Kind, server Server, hosts ...string) *World {
@@ -118,6 +136,9 @@ func (w *World) Place(host string) *World {
 	w.Server.Host, w.Server.Launched = host, true
 	w.Hosts[host].Claims[ServerID] = true
 	w.Hosts[host].Guests[ServerID], w.Hosts[host].Power = true, w.Server.PowerState
+	if w.Neutron.Asked > 0 {
+		w.Neutron.Bound = host
+	}
 	return w
 }
 
@@ -153,6 +174,9 @@ func (w *World) Row() string {
 	if w.Server.Host != "" {
 		place = "on a host"
 	}
+	if w.Neutron.Bound != "" {
+		place += ", with ports"
+	}
 	return fmt.Sprintf("%s, power %d, %s", w.Server.VMState, w.Server.PowerState, place)
 }
 
@@ -163,6 +187,7 @@ func (w *World) String() string {
 	for _, e := range w.Ledger {
 		fmt.Fprintf(&b, "  %d %s %s attempt %d %s\n", e.Seq, e.Kind, e.Host, e.Attempt, e.State)
 	}
+	fmt.Fprintf(&b, "  ports %d bound to %q\n", w.Neutron.Asked, w.Neutron.Bound)
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
 		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power)
@@ -178,6 +203,9 @@ func (w *World) has() []operations.Effect {
 		if w.Hosts[host].Claims[ServerID] && !w.owes(operations.EffectClaim, host) {
 			holds = append(holds, operations.Effect{Kind: operations.EffectClaim, Ref: ServerID, Host: host})
 		}
+	}
+	if w.Neutron.Bound != "" {
+		holds = append(holds, operations.Effect{Kind: operations.EffectPorts, Ref: ServerID})
 	}
 	if w.Server.Host != "" {
 		holds = append(holds, operations.Effect{Kind: operations.EffectGuest, Ref: ServerID, Host: w.Server.Host})

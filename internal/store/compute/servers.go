@@ -69,6 +69,8 @@ type Server struct {
 	NextOperationID string
 	Generation      int64
 
+	// Ports are its network interfaces that are bound, in their order.
+	Ports []Interface
 	// Host is the one that HostID names; nil if none.
 	Host *Host
 	// Fault is the newest one, read only for servers in ERROR or deleted.
@@ -103,7 +105,7 @@ const serverColumns = `s.id, s.project_id, s.user_id, s.name, s.hostname, s.desc
 	s.launched_at, s.terminated_at, s.created_at, s.updated_at, s.deleted_at,
 	COALESCE(s.operation_id, ''), COALESCE(s.next_operation_id, ''), s.generation,
 	h.name, h.availability_zone, h.disabled, h.forced_down, h.seen_ago,
-	f.code, f.message, f.details, f.created_at`
+	f.code, f.message, f.details, f.created_at, ` + interfaces
 
 // serverFrom joins the host and, for states that show one, the newest fault.
 const serverFrom = ` FROM compute.servers s
@@ -118,7 +120,7 @@ const serverFrom = ` FROM compute.servers s
 // row of a page.
 type serverRow struct {
 	Server
-	flavor, imageProperties, metadata, systemMetadata, placement pgtype.DriverBytes
+	flavor, imageProperties, metadata, systemMetadata, placement, ports pgtype.DriverBytes
 
 	host struct {
 		name, zone           *string
@@ -144,7 +146,7 @@ func (r *serverRow) fields() []any {
 		&s.LaunchedAt, &s.TerminatedAt, &s.CreatedAt, &s.UpdatedAt, &s.DeletedAt,
 		&s.OperationID, &s.NextOperationID, &s.Generation,
 		&r.host.name, &r.host.zone, &r.host.disabled, &r.host.forcedDown, &r.host.seenAgo,
-		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt}
+		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt, &r.ports}
 }
 
 // server makes the server of the row that was just scanned.
@@ -158,6 +160,9 @@ func (r *serverRow) server() (*Server, error) {
 	)
 	if string(r.placement) != "{}" {
 		err = errors.Join(err, json.Unmarshal(r.placement, &s.Placement))
+	}
+	if r.ports != nil {
+		err = errors.Join(err, json.Unmarshal(r.ports, &s.Ports))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the row of server %s: %w", s.ID, err)

@@ -1,0 +1,300 @@
+package neutron_test
+
+// Every step: done twice, cut off at each of its calls and done again, refused.
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gophercloud/gophercloud/v2"
+
+	"holdfast.dev/activities/neutron"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/compute/computetest"
+	"holdfast.dev/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// world is a server that is being built, with the steps and their Neutron.
+type world struct {
+	*testing.T
+	*fake
+	db     *store.DB
+	a      *neutron.Activities
+	server string
+	host   string
+	fence  steps.Fence
+}
+
+func newWorld(t *testing.T, host string, ports ...compute.ServerPort) *world {
+	t.Helper()
+	f, client := newFake(t)
+	w := &world{T: t, fake: f, db: computetest.Open(t)}
+	e := engine.New(w.db, compute.Resource())
+	w.a = neutron.New(w.db, e, neutron.Options{
+		Client:       func(context.Context) (*gophercloud.ServiceClient, error) { return client, nil },
+		PlugPatience: time.Minute, PlugFatal: true, Heartbeat: func(context.Context) {},
+	})
+	w.host = computetest.AddHost(t, w.db, host, computetest.Room)
+	s := computetest.AddServer(t, w.db, "p")
+	w.server = s.ID
+	computetest.InTx(t, w.db, func(tx store.Tx) error {
+		if err := compute.InsertServerPorts(t.Context(), tx, s.ID, ports); err != nil {
+			return err
+		}
+		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: "p"})
+		if err != nil {
+			return err
+		}
+		run := uuid.NewString()
+		out, err := e.Begin(t.Context(), tx, steps.BeginIn{OperationID: accepted.OperationID, RunID: run})
+		w.fence = steps.Fence{OperationID: accepted.OperationID, Generation: out.Generation, RunID: run}
+		return err
+	})
+	return w
+}
+
+// three are two interfaces of ours and a port that the user has made.
+func three(t *testing.T) *world {
+	w := newWorld(t, "h1",
+		compute.ServerPort{Ours: true, NetworkID: "net-1", SecurityGroups: []string{"sg-1"}},
+		compute.ServerPort{PortID: "own-1"},
+		compute.ServerPort{Ours: true, NetworkID: "net-1", FixedIP: "10.0.0.50"})
+	w.own("own-1", "p")
+	// Somebody has given a port of his own the server's id.
+	w.own("stranger", "p")["device_id"] = w.server
+	return w
+}
+
+func (w *world) allocate() (steps.AllocateOut, error) {
+	return w.a.Allocate(w.Context(), steps.AllocateIn{Fence: w.fence, HostID: w.host})
+}
+
+func (w *world) deallocate() error {
+	_, err := w.a.Deallocate(w.Context(), steps.DeallocateIn{Fence: w.fence})
+	return err
+}
+
+func (w *world) rows() []compute.ServerPort {
+	w.Helper()
+	rows, err := compute.ServerPorts(w.Context(), w.db.Pool, w.server)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var all []compute.ServerPort
+	for _, r := range rows {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// wantAllocated checks Neutron and the rows after Allocate.
+func (w *world) wantAllocated() {
+	w.Helper()
+	if len(w.ports) != 4 || w.made != 2 {
+		w.Errorf("%d ports, %d made, want 4 and 2", len(w.ports), w.made)
+	}
+	first := w.ports["made-1"]
+	want := object{
+		"id": "made-1", "name": "holdfast-" + w.server + "-0", "network_id": "net-1", "admin_state_up": true, "tenant_id": "p",
+		"device_id": w.server, "device_owner": "compute:nova", "binding:host_id": "h1", "security_groups": []any{"sg-1"},
+		"mac_address": "fa:16:3e:00:00:01", "fixed_ips": []any{object{"subnet_id": "sub-1", "ip_address": "10.0.0.1"}},
+		"binding:vif_type": "bridge", "binding:vif_details": object{"bridge_name": "brqnet-1"}, "status": "DOWN",
+	}
+	if fmt.Sprint(first) != fmt.Sprint(want) {
+		w.Errorf("the port\n%v\nwant\n%v", first, want)
+	}
+	own := w.ports["own-1"]
+	if own["device_id"] != w.server || own["device_owner"] != "compute:nova" || own["binding:host_id"] != "h1" || own["name"] != "mine" {
+		w.Errorf("the user's own port is %v", own)
+	}
+	rows := w.rows()
+	for i, want := range []struct{ id, mac, ip string }{
+		{"made-1", "fa:16:3e:00:00:01", "10.0.0.1"},
+		{"own-1", "fa:16:3e:ff:00:01", "10.0.0.99"},
+		{"made-2", "fa:16:3e:00:00:02", "10.0.0.50"},
+	} {
+		r := rows[i]
+		if r.PortID != want.id || r.MAC != want.mac || r.FixedIPs[0].Address != want.ip || !r.Bound || r.Active ||
+			r.NetworkID != "net-1" || r.NetworkName != "private" || r.MTU != 1450 || r.VIFType != "bridge" ||
+			string(r.VIFDetails) != `{"bridge_name": "brqnet-1"}` {
+			w.Errorf("row %d is %+v", i, r)
+		}
+	}
+}
+
+// wantDeallocated checks that only users' own ports are left, and free.
+func (w *world) wantDeallocated() {
+	w.Helper()
+	own := w.ports["own-1"]
+	if len(w.ports) != 2 || own["device_id"] != "" || own["device_owner"] != "" || own["binding:host_id"] == "h1" {
+		w.Errorf("ports %v", w.ports)
+	}
+	if w.ports["stranger"]["device_id"] != w.server {
+		w.Errorf("a stranger's port was touched: %v", w.ports["stranger"])
+	}
+	for i, r := range w.rows() {
+		if r.Bound || r.MAC != "" || len(r.FixedIPs) > 0 || r.VIFType != "" || (r.PortID != "") == r.Ours {
+			w.Errorf("row %d is %+v", i, r)
+		}
+	}
+}
+
+func TestAllocateAndDeallocateTwice(t *testing.T) {
+	t.Parallel()
+	w := three(t)
+	for range 2 {
+		out, err := w.allocate()
+		if want := (steps.AllocateOut{Ports: 3, PlugPatience: time.Minute, PlugFatal: true}); err != nil || out != want {
+			t.Fatalf("%+v, %v, want %+v", out, err, want)
+		}
+		w.wantAllocated()
+	}
+	if want := []compute.FixedIP{{SubnetID: "sub-1", Address: "10.0.0.1"}}; !reflect.DeepEqual(w.rows()[0].FixedIPs, want) {
+		t.Errorf("addresses %+v, want %+v", w.rows()[0].FixedIPs, want)
+	}
+	for range 2 {
+		if err := w.deallocate(); err != nil {
+			t.Fatal(err)
+		}
+		w.wantDeallocated()
+	}
+}
+
+// Each call's answer is lost in turn, and the step is done again.
+func TestAnswersAreLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		setUp, step func(*world) error
+		want        func(*world)
+	}{
+		"allocate":          {nil, allocated, (*world).wantAllocated},
+		"deallocate":        {allocated, (*world).deallocate, (*world).wantDeallocated},
+		"allocate and undo": {nil, func(w *world) error { _, err := w.allocate(); return err }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at := 0; ; at++ {
+				w := three(t)
+				if c.setUp != nil {
+					if err := c.setUp(w); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.loseAt = len(w.calls) + at
+				err := c.step(w)
+				if err == nil && w.loseAt >= len(w.calls) {
+					if at < 4 {
+						t.Errorf("only %d calls", at)
+					}
+					return
+				}
+				w.loseAt = -1
+				if c.want == nil { // what an undo finds
+					if err := w.deallocate(); err != nil {
+						t.Fatal(err)
+					}
+					w.wantDeallocated()
+					continue
+				}
+				if err := c.step(w); err != nil {
+					t.Fatalf("after the answer to call %d was lost: %v", at, err)
+				}
+				c.want(w)
+			}
+		})
+	}
+}
+
+func allocated(w *world) error {
+	_, err := w.allocate()
+	return err
+}
+
+// Neutron's errors become the original's.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	ours := compute.ServerPort{Ours: true, NetworkID: "net-1", FixedIP: "10.0.0.5"}
+	for name, c := range map[string]struct {
+		host   string
+		port   compute.ServerPort
+		setUp  func(*world)
+		refuse map[string]refusal
+		want   faults.Error
+	}{
+		"quota": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusConflict, "OverQuota"}},
+			want: faults.Error{Kind: faults.OverLimit, Code: "PortLimitExceeded", Message: "Maximum number of ports exceeded"}},
+		"no addresses": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusConflict, "IpAddressGenerationFailure"}},
+			want: faults.Error{Kind: faults.Conflict, Code: "NoMoreFixedIps", Message: "No fixed IP addresses available for network: net-1"}},
+		"address in use": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusConflict, "IpAddressAlreadyAllocated"}},
+			want: faults.Error{Kind: faults.Conflict, Code: "FixedIpAlreadyInUse", Message: "Fixed IP 10.0.0.5 is already in use."}},
+		"no such network": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusNotFound, "NetworkNotFound"}},
+			want: faults.Error{Kind: faults.NotFound, Code: "NetworkNotFound", Message: "Network net-1 could not be found."}},
+		"bad request": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusBadRequest, "Odd"}},
+			want: faults.Error{Kind: faults.Invalid, Code: "NeutronError", Message: "said Odd"}},
+		"refused login": {port: ours, refuse: map[string]refusal{"GET ports": {http.StatusForbidden, "Policy"}},
+			want: faults.Error{Kind: faults.Unavailable, Code: "NeutronAdminCredentialConfigurationInvalid", Message: "Networking client is experiencing an unauthorized exception."}},
+		"broken": {port: ours, refuse: map[string]refusal{"GET ports": {http.StatusInternalServerError, "Oops"}},
+			want: faults.Error{Kind: faults.Unavailable, Code: "NetworkServiceUnavailable", Message: "the network service failed"}},
+		"no such port": {port: compute.ServerPort{PortID: "gone"},
+			want: faults.Error{Kind: faults.NotFound, Code: "PortNotFound", Message: "Port id gone could not be found."}},
+		"port in use": {port: compute.ServerPort{PortID: "own-1"}, setUp: func(w *world) { w.own("own-1", "p")["device_id"] = "another" },
+			want: faults.Error{Kind: faults.Conflict, Code: "PortInUse", Message: "Port own-1 is still in use."}},
+		"port of another project": {port: compute.ServerPort{PortID: "own-1"}, setUp: func(w *world) { w.own("own-1", "other") },
+			want: faults.Error{Kind: faults.Invalid, Code: "PortNotUsable", Message: "Port own-1 not usable for instance %s."}},
+		"port without address": {port: compute.ServerPort{PortID: "own-1"}, setUp: func(w *world) { delete(w.own("own-1", "p"), "fixed_ips") },
+			want: faults.Error{Kind: faults.Invalid, Code: "PortRequiresFixedIP", Message: "Port own-1 requires a FixedIP in order to be used."}},
+		"host that can't be bound to": {host: "unbindable", port: ours,
+			want: faults.Error{Kind: faults.NoCapacity, Code: "PortBindingFailed", Message: "Binding failed for port made-1, please check neutron logs for more information."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.host == "" {
+				c.host = "h1"
+			}
+			w := newWorld(t, c.host, c.port)
+			if c.setUp != nil {
+				c.setUp(w)
+			}
+			w.refuse = c.refuse
+			_, err := w.allocate()
+			got := faults.As(err)
+			if c.want.Code == "PortNotUsable" {
+				c.want.Message = fmt.Sprintf(c.want.Message, w.server)
+			}
+			if err == nil || got.Kind != c.want.Kind || got.Code != c.want.Code || got.Message != c.want.Message {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			if w.rows()[0].Bound {
+				t.Error("the row says that it is bound")
+			}
+		})
+	}
+}
+
+// Who has lost the server calls nobody.
+func TestSuperseded(t *testing.T) {
+	t.Parallel()
+	w := three(t)
+	w.fence.Generation--
+	if _, err := w.allocate(); !faults.Is(err, faults.Superseded) {
+		t.Errorf("allocate: %v", err)
+	}
+	if err := w.deallocate(); !faults.Is(err, faults.Superseded) {
+		t.Errorf("deallocate: %v", err)
+	}
+	if len(w.calls) > 0 {
+		t.Errorf("calls %v", w.calls)
+	}
+}

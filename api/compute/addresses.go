@@ -1,0 +1,32 @@
+package compute
+
+// A server's addresses, by the name of their network (contracts:
+// response-schemas.json, servers.show; api_samples/servers).
+
+import (
+	"net/netip"
+)
+
+// address is one of a server's, fixed or floating.
+type address struct {
+	Version int    `json:"version"`
+	Address string `json:"addr"`
+	MAC     string `json:"OS-EXT-IPS-MAC:mac_addr"`
+	Type    string `json:"OS-EXT-IPS:type"`
+}
+
+// addresses are those of the ports that are bound, in their order. Floating
+// ones are Neutron's to know and not shown.
+func (v serverView) addresses() map[string][]address {
+	all := map[string][]address{}
+	for _, p := range v.Ports {
+		for _, ip := range p.FixedIPs {
+			version := 4
+			if a, err := netip.ParseAddr(ip.Address); err == nil && a.Is6() {
+				version = 6
+			}
+			all[p.NetworkName] = append(all[p.NetworkName], address{version, ip.Address, p.MAC, "fixed"})
+		}
+	}
+	return all
+}

@@ -1,0 +1,71 @@
+package steps
+
+// Family neutron: the ports of a server, all of them in one step. What a server
+// asked for and what it got are rows; only what the story turns on goes through
+// the history.
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// AllocateIn gives the fenced operation's server its ports on a host.
+type AllocateIn struct {
+	Fence  Fence  `json:"fence"`
+	HostID string `json:"host_id"`
+}
+
+// AllocateOut is what is to be waited for once the guest runs.
+type AllocateOut struct {
+	Ports int `json:"ports"`
+	// PlugPatience is how long Neutron may take to plug them, and PlugFatal
+	// says that the build fails otherwise (Nova: vif_plugging_timeout and
+	// vif_plugging_is_fatal).
+	PlugPatience time.Duration `json:"plug_patience,omitempty"`
+	PlugFatal    bool          `json:"plug_fatal,omitempty"`
+}
+
+// DeallocateIn takes the fenced operation's server off all its ports.
+type DeallocateIn struct {
+	Fence Fence `json:"fence"`
+}
+
+// NeutronActivities is implemented by activities/neutron.
+type NeutronActivities interface {
+	// Allocate makes the ports that are ours and binds users' own. It finds by
+	// mark what an earlier call has made. Errors: Invalid, NotFound, Conflict,
+	// OverLimit (with the original's codes and texts), NoCapacity (the host
+	// can't be bound to), Unavailable, Superseded.
+	Allocate(context.Context, AllocateIn) (AllocateOut, error)
+	// Deallocate deletes ours, by row and by mark, and unbinds users' own; what
+	// is gone already is success. Errors: Unavailable, Superseded.
+	Deallocate(context.Context, DeallocateIn) (struct{}, error)
+}
+
+// Neutron is the family's caller.
+var Neutron neutronSteps
+
+type neutronSteps struct{}
+
+// serviceStep is a step of a control worker that calls an OpenStack service.
+func serviceStep(name string, retry Retry) Step {
+	return define(Step{Name: name, Place: Control, StartToClose: 5 * time.Minute, Heartbeat: time.Minute, Retry: retry})
+}
+
+var (
+	neutronAllocate   = serviceStep("neutron.Allocate", service)
+	neutronDeallocate = serviceStep("neutron.Deallocate", undo)
+)
+
+// Allocate gives a server its ports.
+func (neutronSteps) Allocate(ctx workflow.Context, in AllocateIn) (AllocateOut, error) {
+	return call[AllocateOut](ctx, neutronAllocate, ControlQueue, in)
+}
+
+// Deallocate takes a server off its ports.
+func (neutronSteps) Deallocate(ctx workflow.Context, in DeallocateIn) error {
+	_, err := call[struct{}](ctx, neutronDeallocate, ControlQueue, in)
+	return err
+}
