@@ -97,10 +97,10 @@ func TestOnTemporal(t *testing.T) {
 			failed, operations.ResultFailed, isError},
 		"delete-with-ports-done": {func() *workflowtest.World { return withPorts(deleting)().Place("host-1") }, nil,
 			completed, operations.ResultDone, isDeleted},
-		"recover-build":          {lost(operations.ServerBuild, operations.StepGuest, halfBuilt), nil, completed, operations.ResultDone, isError},
-		"recover-delete":         {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
-		"recover-stop":           {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
-		"recover-reboot":         {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
+		"recover-build":  {lost(operations.ServerBuild, operations.StepGuest, halfBuilt), nil, completed, operations.ResultDone, isError},
+		"recover-delete": {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
+		"recover-stop":   {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
+		"recover-reboot": {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
 	})
 	for name, story := range stories {
 		t.Run(name, func(t *testing.T) {
