@@ -22,22 +22,22 @@ var errNoEnforcer = errors.New("its operations have policies and nothing enforce
 // administrator is the rule that makes an administrator (is_admin:True).
 const administrator = "context_is_admin"
 
-// Can refuses what a rule doesn't let the caller do to a target, whose keys are
+// Enforce refuses what a rule doesn't let the caller do to a target, whose keys are
 // the attributes that rules name: project_id and user_id of the row.
-func (r *Request) Can(rule string, target map[string]any) error {
+func (r *Request) Enforce(rule string, target map[string]any) error {
 	return r.service.Policy.Check(r.Identity.Credentials, rule, target)
 }
 
-// Allowed is Can as a question, for what depends on a rule without being
+// Allows is Enforce as a question, for what depends on a rule without being
 // refused by it.
-func (r *Request) Allowed(rule string, target map[string]any) bool {
-	return r.Can(rule, target) == nil
+func (r *Request) Allows(rule string, target map[string]any) bool {
+	return r.Enforce(rule, target) == nil
 }
 
 // judge decides whether the caller is an administrator of this service.
 func (r *Request) judge() {
 	if r.service.Policy != nil {
-		r.Identity.IsAdmin = r.Allowed(administrator, nil)
+		r.Identity.IsAdmin = r.Allows(administrator, nil)
 	}
 }
 
@@ -47,5 +47,5 @@ func (r *Request) permit(o *Operation) error {
 	if o.Policy == "" {
 		return nil
 	}
-	return r.Can(o.Policy, nil)
+	return r.Enforce(o.Policy, nil)
 }

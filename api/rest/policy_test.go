@@ -25,7 +25,7 @@ rules:
 	}
 	things := &Service{Name: "things", Prefix: "/v1", Faults: widgets.Faults, Policy: rules, Operations: []Operation{
 		{Method: "GET", Path: "/things", Policy: "things:get", Success: 200, Handler: func(r *Request) (*Response, error) {
-			return JSON(map[string]any{"all": r.Allowed("things:all", nil), "another's": r.Allowed("things:get", map[string]any{"project_id": "q"})}), nil
+			return JSON(map[string]any{"all": r.Allows("things:all", nil), "another's": r.Allows("things:get", map[string]any{"project_id": "q"})}), nil
 		}},
 		{Method: "POST", Path: "/things", Policy: "things:post", Success: 200, Handler: func(*Request) (*Response, error) { return nil, nil }},
 		{Method: "GET", Path: "/public", Success: 204, Handler: func(*Request) (*Response, error) { return nil, nil }},
