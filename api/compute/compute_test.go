@@ -95,6 +95,10 @@ func (c *cloud) ask(token, version, method, path, body string) (int, map[string]
 			c.t.Fatalf("%s %s: %s: %v", method, path, answer.Body, err)
 		}
 	}
+	if answer.Code < 300 && document != nil {
+		bare, _, _ := strings.Cut(path, "?")
+		checkAnswer(c.t, method, bare, actionOf(bare, body), version, any(document))
+	}
 	return answer.Code, document, answer.Header()
 }
 

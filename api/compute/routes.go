@@ -4,6 +4,7 @@ package compute
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast.dev/api/rest"
@@ -57,13 +58,81 @@ func (a *API) Service() *rest.Service {
 	}
 }
 
+// operations is the table, one folder of paths after the other.
 func (a *API) operations() []rest.Operation {
+	return guarded(slices.Concat(a.serverOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.quotaOperations()))
+}
+
+func (a *API) serverOperations() []rest.Operation {
 	return []rest.Operation{
 		{Method: "GET", Path: "/servers", Policy: "os_compute_api:servers:index", Success: 200, Handler: a.listServers},
 		{Method: "POST", Path: "/servers", Policy: "os_compute_api:servers:create", Success: 202, Handler: a.createServer},
 		{Method: "GET", Path: "/servers/detail", Policy: "os_compute_api:servers:detail", Success: 200, Handler: a.listServersDetail},
 		{Method: "GET", Path: "/servers/{id}", Policy: "os_compute_api:servers:show", Success: 200, Handler: a.showServer},
 		{Method: "DELETE", Path: "/servers/{id}", Policy: "os_compute_api:servers:delete", Success: 204, Handler: a.deleteServer},
+	}
+}
+
+func (a *API) flavorOperations() []rest.Operation {
+	return []rest.Operation{
+		{Method: "GET", Path: "/flavors", Success: 200, Handler: a.listFlavors},
+		{Method: "GET", Path: "/flavors/detail", Success: 200, Handler: a.listFlavorsDetail},
+		{Method: "GET", Path: "/flavors/{id}", Success: 200, Handler: a.showFlavor},
+		{Method: "POST", Path: "/flavors", Policy: "os_compute_api:os-flavor-manage:create", Success: 200, Handler: a.createFlavor},
+		{Method: "PUT", Path: "/flavors/{id}", Versions: microversion.From(55), Policy: "os_compute_api:os-flavor-manage:update", Success: 200, Handler: a.updateFlavor},
+		{Method: "DELETE", Path: "/flavors/{id}", Policy: "os_compute_api:os-flavor-manage:delete", Success: 202, Handler: a.deleteFlavor},
+		{Method: "GET", Path: "/flavors/{flavor_id}/os-flavor-access", Policy: "os_compute_api:os-flavor-access", Success: 200, Handler: a.listFlavorAccess},
+		{Method: "POST", Path: "/flavors/{id}/action", Action: "addTenantAccess", Policy: "os_compute_api:os-flavor-access:add_tenant_access", Success: 200, Handler: a.addFlavorAccess},
+		{Method: "POST", Path: "/flavors/{id}/action", Action: "removeTenantAccess", Policy: "os_compute_api:os-flavor-access:remove_tenant_access", Success: 200, Handler: a.removeFlavorAccess},
+		{Method: "GET", Path: "/flavors/{flavor_id}/os-extra_specs", Policy: policyFlavorExtraSpecs, Success: 200, Handler: a.listExtraSpecs},
+		{Method: "POST", Path: "/flavors/{flavor_id}/os-extra_specs", Policy: "os_compute_api:os-flavor-extra-specs:create", Success: 200, Handler: a.createExtraSpecs},
+		{Method: "GET", Path: "/flavors/{flavor_id}/os-extra_specs/{id}", Policy: "os_compute_api:os-flavor-extra-specs:show", Success: 200, Handler: a.showExtraSpec},
+		{Method: "PUT", Path: "/flavors/{flavor_id}/os-extra_specs/{id}", Policy: "os_compute_api:os-flavor-extra-specs:update", Success: 200, Handler: a.updateExtraSpec},
+		{Method: "DELETE", Path: "/flavors/{flavor_id}/os-extra_specs/{id}", Policy: "os_compute_api:os-flavor-extra-specs:delete", Success: 200, Handler: a.deleteExtraSpec},
+	}
+}
+
+func (a *API) keypairOperations() []rest.Operation {
+	return []rest.Operation{
+		{Method: "GET", Path: "/os-keypairs", Policy: "os_compute_api:os-keypairs:index", Success: 200, Handler: a.listKeypairs},
+		{Method: "POST", Path: "/os-keypairs", Versions: microversion.Until(1), Policy: "os_compute_api:os-keypairs:create", Success: 200, Handler: a.createKeypair},
+		{Method: "POST", Path: "/os-keypairs", Versions: microversion.From(2), Policy: "os_compute_api:os-keypairs:create", Success: 201, Handler: a.createKeypair},
+		{Method: "GET", Path: "/os-keypairs/{id}", Policy: "os_compute_api:os-keypairs:show", Success: 200, Handler: a.showKeypair},
+		{Method: "DELETE", Path: "/os-keypairs/{id}", Versions: microversion.Until(1), Policy: "os_compute_api:os-keypairs:delete", Success: 202, Handler: a.deleteKeypair},
+		{Method: "DELETE", Path: "/os-keypairs/{id}", Versions: microversion.From(2), Policy: "os_compute_api:os-keypairs:delete", Success: 204, Handler: a.deleteKeypair},
+	}
+}
+
+func (a *API) hostOperations() []rest.Operation {
+	return []rest.Operation{
+		{Method: "GET", Path: "/os-availability-zone", Policy: "os_compute_api:os-availability-zone:list", Success: 200, Handler: a.listZones},
+		{Method: "GET", Path: "/os-availability-zone/detail", Policy: "os_compute_api:os-availability-zone:detail", Success: 200, Handler: a.listZonesDetail},
+		{Method: "GET", Path: "/os-services", Policy: "os_compute_api:os-services:list", Success: 200, Handler: a.listServices},
+		{Method: "PUT", Path: "/os-services/{id}", Versions: microversion.Until(52), Policy: "os_compute_api:os-services:update", Success: 200, Handler: a.updateServiceByVerb},
+		{Method: "PUT", Path: "/os-services/{id}", Versions: microversion.From(53), Policy: "os_compute_api:os-services:update", Success: 200, Handler: a.updateService},
+		{Method: "DELETE", Path: "/os-services/{id}", Policy: "os_compute_api:os-services:delete", Success: 204, Handler: a.deleteService},
+		{Method: "GET", Path: "/os-hypervisors", Policy: "os_compute_api:os-hypervisors:list", Success: 200, Handler: a.listHypervisors},
+		{Method: "GET", Path: "/os-hypervisors/detail", Policy: "os_compute_api:os-hypervisors:list-detail", Success: 200, Handler: a.listHypervisorsDetail},
+		{Method: "GET", Path: "/os-hypervisors/statistics", Versions: microversion.Until(87), Policy: "os_compute_api:os-hypervisors:statistics", Success: 200, Handler: a.hypervisorStatistics},
+		{Method: "GET", Path: "/os-hypervisors/{id}", Policy: "os_compute_api:os-hypervisors:show", Success: 200, Handler: a.showHypervisor},
+		{Method: "GET", Path: "/os-hypervisors/{id}/search", Versions: microversion.Until(52), Policy: "os_compute_api:os-hypervisors:search", Success: 200, Handler: a.searchHypervisors},
+		{Method: "GET", Path: "/os-hypervisors/{id}/servers", Versions: microversion.Until(52), Policy: "os_compute_api:os-hypervisors:servers", Success: 200, Handler: a.hypervisorServers},
+		{Method: "GET", Path: "/os-hypervisors/{id}/uptime", Versions: microversion.Until(87), Policy: "os_compute_api:os-hypervisors:uptime", Success: 200, Handler: a.hypervisorUptime},
+		{Method: "GET", Path: "/extensions", Policy: "os_compute_api:extensions", Success: 200, Handler: a.listExtensions},
+		{Method: "GET", Path: "/extensions/{id}", Policy: "os_compute_api:extensions", Success: 200, Handler: a.showExtension},
+	}
+}
+
+func (a *API) quotaOperations() []rest.Operation {
+	return []rest.Operation{
+		{Method: "GET", Path: "/limits", Policy: "os_compute_api:limits", Success: 200, Handler: a.showLimits},
+		{Method: "GET", Path: "/os-quota-sets/{id}", Policy: "os_compute_api:os-quota-sets:show", Success: 200, Handler: a.showQuotas},
+		{Method: "PUT", Path: "/os-quota-sets/{id}", Policy: "os_compute_api:os-quota-sets:update", Success: 200, Handler: a.updateQuotas},
+		{Method: "DELETE", Path: "/os-quota-sets/{id}", Policy: "os_compute_api:os-quota-sets:delete", Success: 202, Handler: a.deleteQuotas},
+		{Method: "GET", Path: "/os-quota-sets/{id}/detail", Policy: "os_compute_api:os-quota-sets:detail", Success: 200, Handler: a.showQuotasDetail},
+		{Method: "GET", Path: "/os-quota-sets/{id}/defaults", Policy: "os_compute_api:os-quota-sets:defaults", Success: 200, Handler: a.showQuotaDefaults},
+		{Method: "GET", Path: "/os-quota-class-sets/{id}", Policy: "os_compute_api:os-quota-class-sets:show", Success: 200, Handler: a.showQuotaClass},
+		{Method: "PUT", Path: "/os-quota-class-sets/{id}", Policy: "os_compute_api:os-quota-class-sets:update", Success: 200, Handler: a.updateQuotaClass},
 	}
 }
 

@@ -63,7 +63,7 @@ var serverFields = []field{
 	{name: "addresses", value: func(v serverView) any { return v.addresses() }},
 	{name: "accessIPv4", value: func(v serverView) any { return v.AccessIPv4 }},
 	{name: "accessIPv6", value: func(v serverView) any { return v.AccessIPv6 }},
-	{name: "links", value: func(v serverView) any { return serverLinks(v.request, v.ID) }},
+	{name: "links", value: func(v serverView) any { return selfLinks(v.request, "servers", v.ID) }},
 	{name: "progress", value: func(v serverView) any { return v.progress() }},
 	{name: "fault", value: func(v serverView) any { return v.fault() }},
 	{name: "OS-DCF:diskConfig", value: func(serverView) any { return diskConfigManual }},
@@ -114,7 +114,7 @@ func (v serverView) detail() map[string]any {
 
 // summary is the server as shown in plain lists.
 func (v serverView) summary() map[string]any {
-	return map[string]any{"id": v.ID, "name": v.Name, "links": serverLinks(v.request, v.ID)}
+	return map[string]any{"id": v.ID, "name": v.Name, "links": selfLinks(v.request, "servers", v.ID)}
 }
 
 // diskConfigManual is OS-DCF:diskConfig of servers whose image doesn't ask for
@@ -126,8 +126,9 @@ type link struct {
 	Href string `json:"href"`
 }
 
-func serverLinks(r *rest.Request, id string) []link {
-	return []link{{"self", r.Link("servers", id)}, {"bookmark", r.Bookmark("servers", id)}}
+// selfLinks are the links of a thing by its id.
+func selfLinks(r *rest.Request, collection, id string) []link {
+	return []link{{"self", r.Link(collection, id)}, {"bookmark", r.Bookmark(collection, id)}}
 }
 
 func (v serverView) hostName() string {

@@ -38,7 +38,7 @@ func (a *API) createServer(r *rest.Request) (*rest.Response, error) {
 	self := r.Link("servers", server.ID)
 	return rest.JSON(map[string]any{"server": map[string]any{
 		"id":                server.ID,
-		"links":             serverLinks(r, server.ID),
+		"links":             selfLinks(r, "servers", server.ID),
 		"OS-DCF:diskConfig": diskConfigManual,
 		"security_groups":   []map[string]string{{"name": "default"}},
 		"adminPass":         newPassword(),

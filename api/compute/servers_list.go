@@ -3,9 +3,6 @@ package compute
 // GET /servers and GET /servers/detail
 
 import (
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"holdfast.dev/api/rest"
@@ -40,19 +37,12 @@ func (a *API) list(r *rest.Request, path, rule string, show func(serverView) map
 		shown[i] = show(a.view(r, server))
 	}
 	body := map[string]any{"servers": shown}
-	if len(page) > 0 && len(page) == filter.Limit {
-		body["servers_links"] = []link{{Rel: "next", Href: nextPage(r, path, page[len(page)-1].ID)}}
+	if len(page) > 0 {
+		if links := nextLinks(r, path, len(page), filter.Limit, page[len(page)-1].ID); links != nil {
+			body["servers_links"] = links
+		}
 	}
 	return rest.JSON(body), nil
-}
-
-func nextPage(r *rest.Request, path, marker string) string {
-	query := url.Values{}
-	for name, values := range r.Query {
-		query[name] = values
-	}
-	query.Set("marker", marker)
-	return r.Link(path) + "?" + query.Encode()
 }
 
 // listFilter is a store filter and whether anything can pass it.
@@ -95,23 +85,4 @@ func allProjects(r *rest.Request, rule string, f *listFilter) error {
 	}
 	f.ProjectID = ""
 	return nil
-}
-
-var notNegative = regexp.MustCompile(`^[0-9]*$`)
-
-// pageSize reads "limit", at most most.
-func pageSize(query url.Values, most int) (int, error) {
-	text := query.Get("limit")
-	if !notNegative.MatchString(text) {
-		return 0, faults.New(faults.Invalid, "ValidationError",
-			"Invalid input for query parameters limit. Value: %s. '%s' does not match '^[0-9]*$'", text, text)
-	}
-	if text == "" {
-		return most, nil
-	}
-	limit, err := strconv.Atoi(text)
-	if err != nil {
-		return most, nil // more digits than an int: more than most
-	}
-	return min(limit, most), nil
 }

@@ -5,6 +5,7 @@ package compute
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,7 +56,7 @@ func GetFlavor(ctx context.Context, q store.Queryer, projectID, id string) (*Fla
 	err := q.QueryRow(ctx, `SELECT `+flavorColumns+` FROM compute.flavors f WHERE `+flavorVisible+` AND f.id = $2`,
 		projectID, id).Scan(f.fields()...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, faults.New(faults.NotFound, "FlavorNotFound", "Flavor %s could not be found.", id)
+		return nil, flavorNotFound(id)
 	}
 	if err != nil {
 		return nil, store.Translate(err)
@@ -63,37 +64,98 @@ func GetFlavor(ctx context.Context, q store.Queryer, projectID, id string) (*Fla
 	return &f, nil
 }
 
-// FlavorFilter narrows a list of flavors. Zero fields don't.
+// FlavorFilter narrows and orders a list of flavors. Zero fields don't.
 type FlavorFilter struct {
 	// ProjectID sees public flavors and its own; "" sees all.
 	ProjectID string
-	// Public nil: both kinds.
+	// Public nil: both kinds. True: public ones, and those that ProjectID was
+	// given access to; false: private ones.
 	Public *bool
+	// Disabled lists disabled ones too.
+	Disabled bool
+	// Name matches anywhere in the name.
+	Name string
 	// MinMemoryMB and MinRootGB are lower bounds, inclusive.
 	MinMemoryMB, MinRootGB int64
+	// SortKey is a key of FlavorSortKeys; empty sorts by id.
+	SortKey    string
+	Descending bool
 	// Marker is the id of the last flavor of the page before; Limit 0 is no limit.
 	Marker string
 	Limit  int
 }
 
-// ListFlavors gives a page of flavors by id.
+// FlavorSortKeys are what a list can be ordered by, as the API names it.
+var FlavorSortKeys = map[string]string{
+	"created_at":   "f.created_at",
+	"description":  "COALESCE(f.description, '')",
+	"disabled":     "f.disabled",
+	"ephemeral_gb": "f.ephemeral_gb",
+	"flavorid":     "f.id",
+	"id":           "f.created_at",
+	"is_public":    "f.is_public",
+	"memory_mb":    "f.memory_mb",
+	"name":         "f.name",
+	"root_gb":      "f.root_gb",
+	"rxtx_factor":  "f.rxtx_factor",
+	"swap":         "f.swap_mb",
+	"updated_at":   "f.updated_at",
+	"vcpu_weight":  "0",
+	"vcpus":        "f.vcpus",
+}
+
+// ListFlavors gives a page of flavors. A marker that isn't one of them and a
+// sort key that isn't one are faults.Invalid.
 func ListFlavors(ctx context.Context, q store.Queryer, f FlavorFilter) ([]*Flavor, error) {
+	sort := "f.id"
+	if f.SortKey != "" {
+		expression, ok := FlavorSortKeys[f.SortKey]
+		if !ok {
+			return nil, faults.New(faults.Invalid, "InvalidSortKey", "Invalid sort key %s", f.SortKey)
+		}
+		sort = expression
+	}
+	var c conditions
+	f.narrow(&c)
+	keys := []key{{sort, !f.Descending}, {"f.id", !f.Descending}}
+	with := ""
 	if f.Marker != "" {
-		if _, err := GetFlavor(ctx, q, f.ProjectID, f.Marker); faults.Is(err, faults.NotFound) {
+		if _, err := GetFlavor(ctx, q, "", f.Marker); faults.Is(err, faults.NotFound) {
 			return nil, markerNotFound(f.Marker)
 		} else if err != nil {
 			return nil, err
 		}
+		with = fmt.Sprintf("WITH marker AS MATERIALIZED (SELECT %s AS k0, f.id AS k1 FROM compute.flavors f WHERE f.id = %s) ", sort, c.arg(f.Marker))
+		c.add("(" + sort + ", f.id)" + beyond(keys[0]) + "((SELECT k0 FROM marker), (SELECT k1 FROM marker))")
 	}
-	rows, err := q.Query(ctx, `SELECT `+flavorColumns+` FROM compute.flavors f
-		WHERE `+flavorVisible+` AND ($2::boolean IS NULL OR f.is_public = $2)
-			AND f.memory_mb >= $3 AND f.root_gb >= $4 AND NOT f.disabled AND f.id > $5
-		ORDER BY f.id LIMIT $6`,
-		f.ProjectID, f.Public, f.MinMemoryMB, f.MinRootGB, f.Marker, limit(f.Limit))
+	rows, err := q.Query(ctx, with+`SELECT `+flavorColumns+` FROM compute.flavors f`+c.where()+
+		` ORDER BY `+orderBy(keys)+` LIMIT `+c.arg(limit(f.Limit)), c.args...)
 	if err != nil {
 		return nil, store.Translate(err)
 	}
 	return collect(rows, (*Flavor).fields)
+}
+
+// narrow adds the filter's conditions.
+func (f FlavorFilter) narrow(c *conditions) {
+	switch {
+	case f.Public != nil && !*f.Public:
+		c.add("NOT f.is_public")
+	case f.Public != nil || f.ProjectID != "":
+		c.add("(f.is_public OR EXISTS (SELECT FROM compute.flavor_access a WHERE a.flavor_id = f.id AND a.project_id = " + c.arg(f.ProjectID) + "))")
+	}
+	if !f.Disabled {
+		c.add("NOT f.disabled")
+	}
+	if f.Name != "" {
+		c.add("f.name ~ " + c.arg(f.Name))
+	}
+	if f.MinMemoryMB > 0 {
+		c.add("f.memory_mb >= " + c.arg(f.MinMemoryMB))
+	}
+	if f.MinRootGB > 0 {
+		c.add("f.root_gb >= " + c.arg(f.MinRootGB))
+	}
 }
 
 // UpsertFlavor makes the flavor or changes it; servers keep their own copies.

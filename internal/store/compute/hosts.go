@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,8 @@ const DownAfter = 60 * time.Second
 
 // Host is a row of compute.hosts.
 type Host struct {
+	// Number is what old microversions name the host by.
+	Number int64
 	// ID is the host's own UUID, Name its hostname, unique too.
 	ID               string
 	Name             string
@@ -49,6 +52,7 @@ type Host struct {
 	// SeenAgo is the time since the last heartbeat by the database's clock;
 	// negative if there never was one.
 	SeenAgo   time.Duration
+	LastSeen  *time.Time
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -67,7 +71,7 @@ const hostColumns = `h.id, h.name, h.incarnation, h.driver, h.availability_zone,
 	h.cpu_allocation_ratio, h.ram_allocation_ratio, h.disk_allocation_ratio,
 	h.vcpus_used, h.memory_mb_used, h.disk_gb_used, h.servers,
 	h.link_address, h.disabled, h.disabled_reason, h.forced_down,
-	extract(epoch FROM now() - h.last_seen)::float8, h.created_at, h.updated_at`
+	extract(epoch FROM now() - h.last_seen)::float8, h.created_at, h.updated_at, h.number, h.last_seen`
 
 type scannedHost struct {
 	Host
@@ -80,7 +84,7 @@ func (h *scannedHost) fields() []any {
 		&h.CPURatio, &h.RAMRatio, &h.DiskRatio,
 		&h.VCPUsUsed, &h.MemoryMBUsed, &h.DiskGBUsed, &h.Servers,
 		&h.LinkAddress, &h.Disabled, &h.DisabledReason, &h.ForcedDown,
-		&h.seenAgo, &h.CreatedAt, &h.UpdatedAt}
+		&h.seenAgo, &h.CreatedAt, &h.UpdatedAt, &h.Number, &h.LastSeen}
 }
 
 func (h *scannedHost) host() *Host {
@@ -216,12 +220,12 @@ func HostByName(ctx context.Context, q store.Queryer, name string) (*Host, error
 	return oneHost(ctx, q, "h.name", name)
 }
 
-func oneHost(ctx context.Context, q store.Queryer, column, value string) (*Host, error) {
+func oneHost(ctx context.Context, q store.Queryer, column string, value any) (*Host, error) {
 	var h scannedHost
 	err := q.QueryRow(ctx, `SELECT `+hostColumns+`, h.inventory FROM compute.hosts h WHERE `+column+` = $1`, value).
 		Scan(h.fieldsWithInventory()...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, hostNotFound(value)
+		return nil, hostNotFound(fmt.Sprint(value))
 	}
 	if err != nil {
 		return nil, store.Translate(err)
@@ -231,19 +235,22 @@ func oneHost(ctx context.Context, q store.Queryer, column, value string) (*Host,
 
 // HostFilter narrows a list of hosts. Zero fields don't.
 type HostFilter struct {
+	// Name is the host's whole name; NamePart is a part of it.
+	Name, NamePart string
 	// Marker is the name of the last host of the page before; Limit 0 is no limit.
 	Marker string
 	Limit  int
 }
 
-// ListHosts gives a page of hosts by name, without their inventories.
+// ListHosts gives a page of hosts by name, their inventories included.
 func ListHosts(ctx context.Context, q store.Queryer, f HostFilter) ([]*Host, error) {
-	rows, err := q.Query(ctx, `SELECT `+hostColumns+` FROM compute.hosts h WHERE h.name > $1 ORDER BY h.name LIMIT $2`,
-		f.Marker, limit(f.Limit))
+	rows, err := q.Query(ctx, `SELECT `+hostColumns+`, h.inventory FROM compute.hosts h
+		WHERE h.name > $1 AND ($2 = '' OR h.name = $2) AND strpos(h.name, $3) > 0 ORDER BY h.name LIMIT $4`,
+		f.Marker, f.Name, f.NamePart, limit(f.Limit))
 	if err != nil {
 		return nil, store.Translate(err)
 	}
-	scanned, err := collect(rows, (*scannedHost).fields)
+	scanned, err := collect(rows, (*scannedHost).fieldsWithInventory)
 	if err != nil {
 		return nil, err
 	}
@@ -252,6 +259,50 @@ func ListHosts(ctx context.Context, q store.Queryer, f HostFilter) ([]*Host, err
 		hosts[i] = h.host()
 	}
 	return hosts, nil
+}
+
+// HostByNumber gives the host that old microversions name by a number.
+func HostByNumber(ctx context.Context, q store.Queryer, number int64) (*Host, error) {
+	return oneHost(ctx, q, "h.number", number)
+}
+
+// ServerName names a server on a host.
+type ServerName struct{ ID, Name string }
+
+// ServersOn gives the names of the servers on each of these hosts, by host.
+func ServersOn(ctx context.Context, q store.Queryer, hostIDs ...string) (map[string][]ServerName, error) {
+	rows, err := q.Query(ctx, `SELECT host_id::text, id::text, name FROM compute.servers
+		WHERE host_id = ANY ($1::uuid[]) AND deleted_at IS NULL ORDER BY created_at, id`, hostIDs)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	defer rows.Close()
+	on := map[string][]ServerName{}
+	for rows.Next() {
+		var host string
+		var s ServerName
+		if err := rows.Scan(&host, &s.ID, &s.Name); err != nil {
+			return nil, store.Translate(err)
+		}
+		on[host] = append(on[host], s)
+	}
+	return on, store.Translate(rows.Err())
+}
+
+// DeleteHost forgets a host, until it registers again; faults.Conflict if
+// servers or claims are on it.
+func DeleteHost(ctx context.Context, tx store.Tx, id string) error {
+	tag, err := tx.Exec(ctx, `DELETE FROM compute.hosts h WHERE id = $1
+		AND NOT EXISTS (SELECT FROM compute.servers s WHERE s.host_id = h.id)
+		AND NOT EXISTS (SELECT FROM compute.allocations a WHERE a.host_id = h.id)`, id)
+	if err != nil {
+		return store.Translate(err)
+	}
+	if tag.RowsAffected() == 0 {
+		return faults.New(faults.Conflict, "HostInUse",
+			"Unable to delete compute service that is hosting instances. Migrate or delete the instances first.")
+	}
+	return nil
 }
 
 // SetHostDisabled takes the host out of scheduling, or puts it back.

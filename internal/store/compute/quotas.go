@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -163,36 +162,5 @@ func usage(ctx context.Context, q store.Queryer, projectID, lock string) (limits
 func addUsage(ctx context.Context, tx store.Tx, projectID string, d Delta) error {
 	_, err := tx.Exec(ctx, `UPDATE compute.quota_usages SET instances = instances + $2, cores = cores + $3,
 		ram_mb = ram_mb + $4, updated_at = now() WHERE project_id = $1`, projectID, d.Instances, d.Cores, d.RAMMB)
-	return store.Translate(err)
-}
-
-// Limits are all limits of a project by resource.
-func Limits(ctx context.Context, q store.Queryer, projectID string) (map[string]int64, error) {
-	rows, err := q.Query(ctx, `SELECT resource, hard_limit FROM compute.quota_limits
-		WHERE user_id = '' AND (project_id, class) IN (($1, ''), ('', 'default')) ORDER BY project_id`, projectID)
-	if err != nil {
-		return nil, store.Translate(err)
-	}
-	defer rows.Close()
-	limits := maps.Clone(DefaultQuotas)
-	for rows.Next() {
-		var resource string
-		var limit int64
-		if err := rows.Scan(&resource, &limit); err != nil {
-			return nil, store.Translate(err)
-		}
-		limits[resource] = limit
-	}
-	return limits, store.Translate(rows.Err())
-}
-
-// SetLimit gives a project a limit of its own for a resource of DefaultQuotas;
-// -1 is no limit.
-func SetLimit(ctx context.Context, tx store.Tx, projectID, resource string, limit int64) error {
-	if _, ok := DefaultQuotas[resource]; !ok || limit < -1 || projectID == "" {
-		return faults.New(faults.Invalid, "InvalidQuota", "there is no quota %q, or %d is no limit for it", resource, limit)
-	}
-	_, err := tx.Exec(ctx, `INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ($1, $2, $3)
-		ON CONFLICT (project_id, user_id, class, resource) DO UPDATE SET hard_limit = $3`, projectID, resource, limit)
 	return store.Translate(err)
 }

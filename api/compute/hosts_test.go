@@ -1,0 +1,181 @@
+package compute_test
+
+// Zones, services, hypervisors, limits, quotas and extensions.
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast.dev/internal/store"
+	computestore "holdfast.dev/internal/store/compute"
+)
+
+const hostID = "0d1d3b3c-6f2c-4a43-8a11-0a4a3e3f5d01"
+
+// addHost registers a host with 8 CPUs, 16 GiB and 100 GiB.
+func (c *cloud) addHost() {
+	c.t.Helper()
+	err := c.db.InTx(c.t.Context(), func(tx store.Tx) error {
+		return computestore.RegisterHost(c.t.Context(), tx, computestore.Registration{ID: hostID, Name: "host-1", Incarnation: 1, Driver: "simulated", LinkAddress: "10.0.0.1:900",
+			Report: computestore.Report{VCPUs: 8, MemoryMB: 16384, DiskGB: 100, Inventory: []byte(`{"hypervisor_type": "QEMU", "hypervisor_version": 9000, "cpu": {"arch": "x86_64"}}`)}})
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestHostsAreShown(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.addHost()
+	number := c.query(`SELECT number::text FROM compute.hosts`)
+	c.play(
+		step{"alice", "2.1", "GET", "/os-availability-zone", "", 200, `{"availabilityZoneInfo": [{"zoneName": "nova", "zoneState": {"available": true}, "hosts": null}]}`},
+		step{"alice", "2.1", "GET", "/os-availability-zone/detail", "", 403, forbidden("os_compute_api:os-availability-zone:detail")},
+		step{"root", "2.1", "GET", "/os-availability-zone/detail", "", 200, ""},
+		step{"alice", "2.1", "GET", "/os-services", "", 403, forbidden("os_compute_api:os-services:list")},
+		step{"alice", "2.1", "GET", "/os-hypervisors", "", 403, forbidden("os_compute_api:os-hypervisors:list")},
+		step{"root", "2.1", "GET", "/os-services?binary=nova-scheduler", "", 200, `{"services": []}`},
+		step{"root", "2.1", "GET", "/os-services?host=other", "", 200, `{"services": []}`},
+		step{"root", "2.1", "GET", "/os-hypervisors", "", 200, `{"hypervisors": [{"id": ` + number + `, "hypervisor_hostname": "host-1", "state": "up", "status": "enabled"}]}`},
+		step{"root", "2.53", "GET", "/os-hypervisors?with_servers=true", "", 200, `{"hypervisors": [{"id": "` + hostID + `", "hypervisor_hostname": "host-1", "state": "up", "status": "enabled"}]}`},
+		step{"root", "2.75", "GET", "/os-hypervisors?with_servers=true", "", 200, `{"hypervisors": [{"id": "` + hostID + `", "hypervisor_hostname": "host-1", "state": "up", "status": "enabled", "servers": []}]}`},
+		step{"root", "2.88", "GET", "/os-hypervisors/" + hostID, "", 200, `{"hypervisor": {"id": "` + hostID + `", "hypervisor_hostname": "host-1", "state": "up", "status": "enabled",
+			"hypervisor_type": "QEMU", "hypervisor_version": 9000, "host_ip": "10.0.0.1", "uptime": null, "service": {"id": "` + hostID + `", "host": "host-1", "disabled_reason": null}}}`},
+		step{"root", "2.87", "GET", "/os-hypervisors/statistics", "", 200, `{"hypervisor_statistics": {"count": 1, "vcpus": 8, "vcpus_used": 0, "running_vms": 0, "current_workload": 0,
+			"memory_mb": 16384, "memory_mb_used": 512, "free_ram_mb": 15872, "local_gb": 100, "local_gb_used": 0, "free_disk_gb": 100, "disk_available_least": 100}}`},
+		step{"root", "2.1", "GET", "/os-hypervisors/" + number + "/uptime", "", 501, fault("notImplemented", "501", "The requested functionality is not supported.")},
+		step{"root", "2.1", "GET", "/os-hypervisors/host/search", "", 200, ""},
+		step{"root", "2.1", "GET", "/os-hypervisors/host/servers", "", 200, ""},
+		step{"root", "2.1", "GET", "/os-hypervisors/none/search", "", 404, notFound("No hypervisor matching 'none' could be found.")},
+		step{"root", "2.1", "GET", "/os-hypervisors/777", "", 404, notFound("Hypervisor with ID '777' could not be found.")},
+		step{"root", "2.53", "GET", "/os-hypervisors/777", "", 400, invalid("Invalid uuid 777")},
+		step{"root", "2.33", "GET", "/os-hypervisors?marker=777", "", 400, invalid("marker [777] not found")},
+		step{"root", "2.53", "GET", "/os-hypervisors?hypervisor_hostname_pattern=none", "", 404, notFound("No hypervisor matching 'none' could be found.")},
+	)
+	for _, version := range []string{"2.1", "2.11", "2.28", "2.33", "2.53", "2.69", "2.75", "2.88", "2.104"} {
+		c.play(
+			step{"root", version, "GET", "/os-services", "", 200, ""},
+			step{"root", version, "GET", "/os-hypervisors/detail", "", 200, ""},
+		)
+	}
+}
+
+func TestServicesAreChanged(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.addHost()
+	named := func(more string) string { return `{"host": "host-1", "binary": "nova-compute"` + more + `}` }
+	c.play(
+		step{"alice", "2.1", "PUT", "/os-services/disable", named(""), 403, forbidden("os_compute_api:os-services:update")},
+		step{"root", "2.1", "PUT", "/os-services/disable", named(""), 200, `{"service": {"host": "host-1", "binary": "nova-compute", "status": "disabled"}}`},
+		step{"root", "2.1", "PUT", "/os-services/disable-log-reason", named(`, "disabled_reason": "fan"`), 200,
+			`{"service": {"host": "host-1", "binary": "nova-compute", "status": "disabled", "disabled_reason": "fan"}}`},
+		step{"root", "2.1", "PUT", "/os-services/disable-log-reason", named(""), 400, invalid("Missing disabled reason field")},
+		step{"root", "2.10", "PUT", "/os-services/force-down", named(`, "forced_down": true`), 404, notFound("Unknown action")},
+		step{"root", "2.11", "PUT", "/os-services/force-down", named(`, "forced_down": true`), 200, `{"service": {"host": "host-1", "binary": "nova-compute", "forced_down": true}}`},
+		step{"root", "2.1", "PUT", "/os-services/enable", `{"host": "x", "binary": "nova-compute"}`, 404, notFound("Could not find binary nova-compute on host x.")},
+		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{}`, 400, invalid("No updates were requested. Fields 'status' or 'forced_down' should be specified.")},
+		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{"status": "enabled", "disabled_reason": "x"}`, 400, invalid("Specifying 'disabled_reason' with status 'enabled' is invalid.")},
+		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{"status": "enabled", "forced_down": false}`, 200, ""},
+		step{"root", "2.53", "PUT", "/os-services/x", `{"status": "enabled"}`, 400, invalid("Invalid uuid x")},
+	)
+	if got := c.query(`SELECT disabled::text || forced_down::text FROM compute.hosts`); got != "falsefalse" {
+		t.Errorf("host is %s", got)
+	}
+	id := c.create("alice", "web")
+	c.query(`UPDATE compute.servers SET host_id = $1 WHERE id = $2 RETURNING id::text`, hostID, id)
+	c.play(step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 409,
+		conflict("Unable to delete compute service that is hosting instances. Migrate or delete the instances first.")})
+	c.play(step{"root", "2.53", "GET", "/os-hypervisors/" + hostID + "?with_servers=true", "", 200, ""})
+	c.query(`UPDATE compute.servers SET host_id = NULL WHERE id = $1 RETURNING id::text`, id)
+	c.play(
+		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 204, ""},
+		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 404, notFound("Service " + hostID + " could not be found.")},
+	)
+}
+
+func TestLimitsAndQuotas(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.create("alice", "web")
+	c.play(
+		step{"alice", "2.57", "GET", "/limits", "", 200, `{"limits": {"rate": [], "absolute": {"maxServerMeta": 128, "maxTotalCores": 20, "maxTotalInstances": 10, "maxTotalKeypairs": 100,
+			"maxTotalRAMSize": 51200, "maxServerGroups": 10, "maxServerGroupMembers": 10, "totalCoresUsed": 1, "totalInstancesUsed": 1, "totalRAMUsed": 512, "totalServerGroupsUsed": 0}}}`},
+		step{"bob", "2.1", "GET", "/limits?tenant_id=a11ce", "", 403, forbidden("os_compute_api:limits:other_project")},
+		step{"alice", "2.57", "GET", "/os-quota-sets/a11ce", "", 200, `{"quota_set": {"id": "a11ce", "cores": 20, "instances": 10, "key_pairs": 100, "metadata_items": 128, "ram": 51200, "server_groups": 10, "server_group_members": 10}}`},
+		step{"bob", "2.57", "GET", "/os-quota-sets/a11ce", "", 403, forbidden("os_compute_api:os-quota-sets:show")},
+		step{"bob", "2.57", "GET", "/os-quota-sets/a11ce/detail", "", 403, forbidden("os_compute_api:os-quota-sets:detail")},
+		step{"alice", "2.1", "PUT", "/os-quota-sets/a11ce", `{"quota_set": {"cores": 100}}`, 403, forbidden("os_compute_api:os-quota-sets:update")},
+		step{"root", "2.57", "PUT", "/os-quota-sets/a11ce", `{"quota_set": {"cores": "21", "instances": 1}}`, 200,
+			`{"quota_set": {"cores": 21, "instances": 1, "key_pairs": 100, "metadata_items": 128, "ram": 51200, "server_groups": 10, "server_group_members": 10}}`},
+		step{"root", "2.57", "PUT", "/os-quota-sets/a11ce", `{"quota_set": {"instances": 0}}`, 400,
+			invalid("Quota limit 0 for instances must be greater than or equal to already used and reserved 1.")},
+		step{"root", "2.57", "PUT", "/os-quota-sets/a11ce", `{"quota_set": {"instances": 0, "force": true}}`, 200, ""},
+		step{"root", "2.57", "DELETE", "/os-quota-sets/a11ce", "", 202, ""},
+		step{"alice", "2.57", "GET", "/os-quota-sets/a11ce/defaults", "", 200, `{"quota_set": {"id": "a11ce", "cores": 20, "instances": 10, "key_pairs": 100, "metadata_items": 128, "ram": 51200, "server_groups": 10, "server_group_members": 10}}`},
+		step{"alice", "2.1", "GET", "/os-quota-class-sets/default", "", 403, forbidden("os_compute_api:os-quota-class-sets:show")},
+		step{"root", "2.57", "PUT", "/os-quota-class-sets/default", `{"quota_class_set": {"cores": 5}}`, 200,
+			`{"quota_class_set": {"cores": 5, "instances": 10, "key_pairs": 100, "metadata_items": 128, "ram": 51200, "server_groups": 10, "server_group_members": 10}}`},
+		step{"root", "2.57", "GET", "/os-quota-class-sets/default", "", 200,
+			`{"quota_class_set": {"id": "default", "cores": 5, "instances": 10, "key_pairs": 100, "metadata_items": 128, "ram": 51200, "server_groups": 10, "server_group_members": 10}}`},
+	)
+	for _, version := range []string{"2.1", "2.36", "2.39", "2.50", "2.57", "2.104"} {
+		c.play(
+			step{"alice", version, "GET", "/limits", "", 200, ""},
+			step{"alice", version, "GET", "/os-quota-sets/a11ce", "", 200, ""},
+			step{"alice", version, "GET", "/os-quota-sets/a11ce/detail", "", 200, ""},
+			step{"root", version, "GET", "/os-quota-class-sets/default", "", 200, ""},
+		)
+	}
+}
+
+func TestExtensions(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.play(
+		step{"alice", "2.1", "GET", "/extensions", "", 200, ""},
+		step{"alice", "2.1", "GET", "/extensions/OS-DCF", "", 200, ""},
+		step{"alice", "2.1", "GET", "/extensions/none", "", 404, ""},
+	)
+}
+
+func TestKeypairs(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	const key = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDx8nkQv/zgGgB4rMYmIf+6A4l6Rr+o/6lHBQdW5aYd44bd8JttDCE/F/pNRr0lRE+PiqSPO8nDPHw0010JeMH9gYgnnFlyY3/OcJ02RhIPyyxYpv9FhY+2YiUkpwFOcLImyrxEsYXpD/0d3ac30bNH6Sw9JD9UZHYcpSxsIbECHw== Generated-by-Nova"
+	const print = "1e:2c:9b:56:79:4b:45:77:f9:ca:7a:98:2c:b0:d5:3c"
+	body := func(name, more string) string { return fmt.Sprintf(`{"keypair": {"name": %q%s}}`, name, more) }
+	brought := `, "public_key": "` + key + `"`
+	c.play(
+		step{"alice", "2.1", "POST", "/os-keypairs", body("k 1", brought), 200,
+			`{"keypair": {"name": "k 1", "public_key": "` + key + `", "fingerprint": "` + print + `", "user_id": "alice"}}`},
+		step{"alice", "2.2", "POST", "/os-keypairs", body("k2", brought), 201,
+			`{"keypair": {"name": "k2", "type": "ssh", "public_key": "` + key + `", "fingerprint": "` + print + `", "user_id": "alice"}}`},
+		step{"alice", "2.2", "POST", "/os-keypairs", body("k2", brought), 409, conflict("Key pair 'k2' already exists.")},
+		step{"alice", "2.2", "POST", "/os-keypairs", body("k3", `, "public_key": "nonsense"`), 400, invalid("Keypair data is invalid: failed to generate fingerprint")},
+		step{"alice", "2.2", "POST", "/os-keypairs", body("new", ""), 201, ""},
+		step{"alice", "2.2", "POST", "/os-keypairs", body("newx", `, "type": "x509"`), 201, ""},
+		step{"alice", "2.92", "POST", "/os-keypairs", body("a@b.c", brought), 201, ""},
+		step{"alice", "2.92", "DELETE", "/os-keypairs/a@b.c", "", 204, ""}, // older lists have no place for its name
+		step{"alice", "2.10", "POST", "/os-keypairs", body("k4", brought+`, "user_id": "bob"`), 403, forbidden("os_compute_api:os-keypairs:create")},
+		step{"root", "2.10", "POST", "/os-keypairs", body("k4", brought+`, "user_id": "bob"`), 201, ""},
+		step{"bob", "2.1", "GET", "/os-keypairs", "", 200, `{"keypairs": [{"keypair": {"name": "k4", "public_key": "` + key + `", "fingerprint": "` + print + `"}}]}`},
+		step{"alice", "2.10", "GET", "/os-keypairs?user_id=bob", "", 403, forbidden("os_compute_api:os-keypairs:index")},
+		step{"root", "2.10", "GET", "/os-keypairs/k4?user_id=bob", "", 200, ""},
+		step{"alice", "2.1", "GET", "/os-keypairs/k4", "", 404, notFound("Keypair k4 not found for user alice")},
+		step{"alice", "2.35", "GET", "/os-keypairs?limit=1", "", 200, ""},
+		step{"alice", "2.35", "GET", "/os-keypairs?marker=none", "", 400, invalid("Marker none could not be found.")},
+		step{"alice", "2.1", "DELETE", "/os-keypairs/k%201", "", 202, ""},
+		step{"alice", "2.2", "DELETE", "/os-keypairs/k2", "", 204, ""},
+		step{"alice", "2.2", "DELETE", "/os-keypairs/k2", "", 404, notFound("Keypair k2 not found for user alice")},
+		step{"root", "2.1", "PUT", "/os-quota-sets/a11ce", `{"quota_set": {"key_pairs": 2}}`, 200, ""},
+		step{"alice", "2.2", "POST", "/os-keypairs", body("k5", brought), 403, fault("forbidden", "403", "Quota exceeded, too many key pairs.")},
+	)
+	for _, version := range []string{"2.1", "2.2", "2.10", "2.35", "2.92"} {
+		c.play(
+			step{"alice", version, "GET", "/os-keypairs", "", 200, ""},
+			step{"alice", version, "GET", "/os-keypairs/new", "", 200, ""},
+		)
+	}
+}

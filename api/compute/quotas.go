@@ -1,0 +1,202 @@
+package compute
+
+// /os-quota-sets and /os-quota-class-sets: what projects may use.
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+// quotaResource is a resource and the microversions that show it in the quotas
+// of projects and of classes.
+type quotaResource struct {
+	name              string
+	projects, classes microversion.Range
+}
+
+var quotaResources = []quotaResource{
+	{name: "cores"},
+	{name: "fixed_ips", projects: microversion.Until(35), classes: microversion.Until(49)},
+	{name: "floating_ips", projects: microversion.Until(35), classes: microversion.Until(49)},
+	{name: "injected_file_content_bytes", projects: microversion.Until(56), classes: microversion.Until(56)},
+	{name: "injected_file_path_bytes", projects: microversion.Until(56), classes: microversion.Until(56)},
+	{name: "injected_files", projects: microversion.Until(56), classes: microversion.Until(56)},
+	{name: "instances"},
+	{name: "key_pairs"},
+	{name: "metadata_items"},
+	{name: "ram"},
+	{name: "security_group_rules", projects: microversion.Until(35), classes: microversion.Until(49)},
+	{name: "security_groups", projects: microversion.Until(35), classes: microversion.Until(49)},
+	{name: "server_group_members", classes: microversion.From(50)},
+	{name: "server_groups", classes: microversion.From(50)},
+}
+
+// quotaSet shows what a microversion shows of limits; of is its value.
+func quotaSet(r *rest.Request, id string, of func(resource string) any) map[string]any {
+	shown := map[string]any{}
+	for _, q := range quotaResources {
+		if q.projects.Has(r.Version) {
+			shown[q.name] = of(q.name)
+		}
+	}
+	if id != "" {
+		shown["id"] = id
+	}
+	return shown
+}
+
+func (a *API) showQuotas(r *rest.Request) (*rest.Response, error) {
+	project := r.Param("id")
+	if err := demandProject(r, "os_compute_api:os-quota-sets:show", project); err != nil {
+		return nil, err
+	}
+	limits, err := compute.UserLimits(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(map[string]any{"quota_set": quotaSet(r, project, func(name string) any { return limits[name] })}), nil
+}
+
+func (a *API) showQuotasDetail(r *rest.Request) (*rest.Response, error) {
+	project := r.Param("id")
+	if err := demandProject(r, "os_compute_api:os-quota-sets:detail", project); err != nil {
+		return nil, err
+	}
+	limits, err := compute.UserLimits(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))
+	if err != nil {
+		return nil, err
+	}
+	used, err := compute.Used(r.Context(), a.DB.Pool, project)
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(map[string]any{"quota_set": quotaSet(r, project, func(name string) any {
+		return map[string]int64{"limit": limits[name], "in_use": used[name], "reserved": 0}
+	})}), nil
+}
+
+func (a *API) showQuotaDefaults(r *rest.Request) (*rest.Response, error) {
+	limits, err := compute.Limits(r.Context(), a.DB.Pool, "")
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(map[string]any{"quota_set": quotaSet(r, r.Param("id"), func(name string) any { return limits[name] })}), nil
+}
+
+// quotaNumbers reads the limits of a body; "force" is told apart.
+func quotaNumbers(r *rest.Request, name string) (limits map[string]int64, force bool, err error) {
+	sent, err := readBody[map[string]json.RawMessage](r, name)
+	if err != nil {
+		return nil, false, err
+	}
+	limits = map[string]int64{}
+	for key, raw := range *sent {
+		if key == "force" {
+			var forced truth
+			if err := forced.UnmarshalJSON(raw); err != nil {
+				return nil, false, err
+			}
+			force = bool(forced)
+			continue
+		}
+		if key == "tenant_id" || key == "id" || key == "class_name" {
+			continue
+		}
+		var limit whole
+		if err := limit.UnmarshalJSON(raw); err != nil {
+			return nil, false, invalidField(key, raw, "%s is not of type 'integer', 'string'", rest.PyRepr(raw))
+		}
+		if limit < -1 || limit > math.MaxInt32 {
+			return nil, false, invalidField(key, raw, "%d is out of its range", limit)
+		}
+		limits[key] = int64(limit)
+	}
+	return limits, force, nil
+}
+
+func (a *API) updateQuotas(r *rest.Request) (*rest.Response, error) {
+	project, user := r.Param("id"), r.Query.Get("user_id")
+	asked, force, err := quotaNumbers(r, "quota_set")
+	if err != nil {
+		return nil, err
+	}
+	var limits map[string]int64
+	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		used, err := compute.Used(r.Context(), tx, project)
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(asked)) {
+			if limit := asked[name]; !force && limit >= 0 && limit < used[name] {
+				return faults.New(faults.Invalid, "QuotaBelowUsage",
+					"Quota limit %d for %s must be greater than or equal to already used and reserved %d.", limit, name, used[name])
+			}
+			if err := compute.SetUserLimit(r.Context(), tx, project, user, name, asked[name]); err != nil {
+				return err
+			}
+		}
+		limits, err = compute.UserLimits(r.Context(), tx, project, user)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(map[string]any{"quota_set": quotaSet(r, "", func(name string) any { return limits[name] })}), nil
+}
+
+func (a *API) deleteQuotas(r *rest.Request) (*rest.Response, error) {
+	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		return compute.ClearLimits(r.Context(), tx, r.Param("id"), r.Query.Get("user_id"))
+	})
+}
+
+func (a *API) showQuotaClass(r *rest.Request) (*rest.Response, error) {
+	limits, err := compute.ClassLimits(r.Context(), a.DB.Pool, r.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	return quotaClass(r, r.Param("id"), limits), nil
+}
+
+func (a *API) updateQuotaClass(r *rest.Request) (*rest.Response, error) {
+	asked, _, err := quotaNumbers(r, "quota_class_set")
+	if err != nil {
+		return nil, err
+	}
+	var limits map[string]int64
+	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		for _, name := range slices.Sorted(maps.Keys(asked)) {
+			if err := compute.SetClassLimit(r.Context(), tx, r.Param("id"), name, asked[name]); err != nil {
+				return err
+			}
+		}
+		limits, err = compute.ClassLimits(r.Context(), tx, r.Param("id"))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return quotaClass(r, "", limits), nil
+}
+
+// quotaClass shows a class's limits; the answer to an update has no id.
+func quotaClass(r *rest.Request, id string, limits map[string]int64) *rest.Response {
+	shown := map[string]any{}
+	for _, q := range quotaResources {
+		if q.classes.Has(r.Version) {
+			shown[q.name] = limits[q.name]
+		}
+	}
+	if id != "" {
+		shown["id"] = id
+	}
+	return rest.JSON(map[string]any{"quota_class_set": shown})
+}

@@ -1,0 +1,126 @@
+// Package extraspecs knows which extra specs a flavor may have and what values
+// each takes, as Nova checks them from microversion 2.86 on. Pure: a table,
+// validators.json (contracts/compute/extra-specs.json), and its reading.
+package extraspecs
+
+import (
+	_ "embed"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"holdfast.dev/internal/faults"
+)
+
+//go:embed validators.json
+var table []byte
+
+// validator is one row: the names it is for and the values they take.
+type validator struct {
+	Key     string
+	Type    string
+	Pattern string
+	Enum    []string
+	Min     *int64
+	Max     *int64
+
+	key, pattern *regexp.Regexp
+}
+
+type validators struct {
+	Namespaces []string
+	Validators []*validator
+
+	exact     map[string]*validator
+	patterns  []*validator
+	namespace *regexp.Regexp
+}
+
+// load compiles the table at first use; it is the program's own, so it compiles.
+var load = sync.OnceValue(func() *validators {
+	all := &validators{exact: map[string]*validator{}}
+	if err := json.Unmarshal(table, all); err != nil {
+		panic(err)
+	}
+	for _, v := range all.Validators {
+		if v.Pattern != "" {
+			v.pattern = whole(v.Pattern)
+		}
+		if regexp.QuoteMeta(v.Key) == v.Key {
+			all.exact[v.Key] = v
+			continue
+		}
+		v.key = whole(v.Key)
+		all.patterns = append(all.patterns, v)
+	}
+	all.namespace = whole("(" + strings.Join(all.Namespaces, "|") + ")")
+	return all
+})
+
+func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+
+// Check says whether a flavor may have this extra spec: faults.Invalid with the
+// original's text if not. Names outside of the known namespaces are free.
+func Check(name, value string) error {
+	all := load()
+	if v := all.find(name); v != nil {
+		return v.check(value)
+	}
+	if space, _, found := strings.Cut(name, ":"); found && all.namespace.MatchString(space) {
+		return invalid("extra spec '%s' does not appear to be a valid extra spec.", name)
+	}
+	return nil
+}
+
+func (all *validators) find(name string) *validator {
+	if v, ok := all.exact[name]; ok {
+		return v
+	}
+	for _, v := range all.patterns {
+		if v.key.MatchString(name) {
+			return v
+		}
+	}
+	return nil
+}
+
+func (v *validator) check(value string) error {
+	switch v.Type {
+	case "int":
+		return v.checkInt(value)
+	case "bool":
+		if !slices.Contains(truths, strings.ToLower(strings.TrimSpace(value))) {
+			return invalid("'%s' is not a valid boolean-like value.", value)
+		}
+		return nil
+	}
+	if v.pattern != nil && !v.pattern.MatchString(value) {
+		return invalid("'%s' is not of the format '%s'.", value, v.Pattern)
+	}
+	if len(v.Enum) > 0 && !slices.Contains(v.Enum, value) {
+		return invalid("'%s' is not one of: %s.", value, strings.Join(v.Enum, ", "))
+	}
+	return nil
+}
+
+func (v *validator) checkInt(value string) error {
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	switch {
+	case err != nil:
+		return invalid("'%s' is not a valid integer value.", value)
+	case v.Max != nil && n > *v.Max:
+		return invalid("'%s' is greater than the max value of '%d'.", value, *v.Max)
+	case v.Min != nil && n < *v.Min:
+		return invalid("'%s' is less than the min value of '%d'.", value, *v.Min)
+	}
+	return nil
+}
+
+var truths = []string{"1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
+
+func invalid(format string, args ...any) error {
+	return faults.New(faults.Invalid, "ValidationError", "Validation failed; "+format, args...)
+}

@@ -1,0 +1,74 @@
+package extraspecs
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, value, want string }{
+		{"hw:cpu_policy", "dedicated", ""},
+		{"hw:cpu_policy", "sharred", "Validation failed; 'sharred' is not one of: dedicated, shared, mixed."},
+		{"hw:numa_nodes", "0", "Validation failed; '0' is less than the min value of '1'."},
+		{"hw:numa_nodes", "two", "Validation failed; 'two' is not a valid integer value."},
+		{"hw:numa_cpus.0", "0-3,^2", ""},
+		{"hw:boot_menu", "Maybe", "Validation failed; 'Maybe' is not a valid boolean-like value."},
+		{"hw:boot_menu", "TRUE", ""},
+		{"trait:CUSTOM_FAST", "required", ""},
+		{"resources1:CUSTOM_GPU", "x", "Validation failed; 'x' is not a valid integer value."},
+		{"hw:nonsense", "1", "Validation failed; extra spec 'hw:nonsense' does not appear to be a valid extra spec."},
+		{"mine:own", "1", ""},
+		{"plain", "1", ""},
+	} {
+		got := ""
+		if err := Check(c.name, c.value); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s=%s: %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+}
+
+// The table is the contract's.
+func TestTableIsTheContracts(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("HOLDFAST_CONTRACTS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "contracts")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "compute", "extra-specs.json"))
+	if err != nil {
+		t.Fatalf("the contract data is needed, set HOLDFAST_CONTRACTS: %v", err)
+	}
+	var contract struct {
+		Namespaces []string `json:"known_namespaces_regex"`
+		Validators []struct {
+			Name  string `json:"name_regex"`
+			Value map[string]any
+		}
+	}
+	var ours struct {
+		Namespaces []string
+		Validators []map[string]any
+	}
+	if err := json.Unmarshal(text, &contract); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(table, &ours); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(ours.Namespaces, contract.Namespaces) || len(ours.Validators) != len(contract.Validators) {
+		t.Fatalf("%d validators in %v", len(ours.Validators), ours.Namespaces)
+	}
+	for i, v := range contract.Validators {
+		v.Value["key"] = v.Name
+		if !reflect.DeepEqual(ours.Validators[i], v.Value) {
+			t.Errorf("%v, want %v", ours.Validators[i], v.Value)
+		}
+	}
+}
