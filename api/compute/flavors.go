@@ -48,7 +48,7 @@ var flavorFields = []flavorField{
 func (v flavorView) detail() map[string]any {
 	shown := make(map[string]any, len(flavorFields))
 	for _, f := range flavorFields {
-		if f.versions.Has(v.request.Version) && (f.policy == "" || allowed(v.request, f.policy)) {
+		if f.versions.Has(v.request.Version) && (f.policy == "" || v.request.Allowed(f.policy, nil)) {
 			shown[f.name] = f.value(v)
 		}
 	}
@@ -106,6 +106,9 @@ func (a *API) flavorFilter(r *rest.Request) (f compute.FlavorFilter, err error) 
 		f.Disabled = true
 		if f.Public, err = publicFilter(r.Query.Get("is_public")); err != nil {
 			return f, err
+		}
+		if f.Public == nil || !*f.Public {
+			f.ProjectID = ""
 		}
 	}
 	if f.MinMemoryMB, err = leastFilter(r, "minRam"); err != nil {

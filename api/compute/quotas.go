@@ -53,9 +53,12 @@ func quotaSet(r *rest.Request, id string, of func(resource string) any) map[stri
 	return shown
 }
 
+// projectTarget is what a rule is asked about a project's things.
+func projectTarget(id string) map[string]any { return map[string]any{"project_id": id} }
+
 func (a *API) showQuotas(r *rest.Request) (*rest.Response, error) {
 	project := r.Param("id")
-	if err := demandProject(r, "os_compute_api:os-quota-sets:show", project); err != nil {
+	if err := r.Can("os_compute_api:os-quota-sets:show", projectTarget(project)); err != nil {
 		return nil, err
 	}
 	limits, err := compute.UserLimits(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))
@@ -67,7 +70,7 @@ func (a *API) showQuotas(r *rest.Request) (*rest.Response, error) {
 
 func (a *API) showQuotasDetail(r *rest.Request) (*rest.Response, error) {
 	project := r.Param("id")
-	if err := demandProject(r, "os_compute_api:os-quota-sets:detail", project); err != nil {
+	if err := r.Can("os_compute_api:os-quota-sets:detail", projectTarget(project)); err != nil {
 		return nil, err
 	}
 	limits, err := compute.UserLimits(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))

@@ -60,7 +60,7 @@ func (a *API) Service() *rest.Service {
 
 // operations is the table, one folder of paths after the other.
 func (a *API) operations() []rest.Operation {
-	return guarded(slices.Concat(a.serverOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.quotaOperations()))
+	return slices.Concat(a.serverOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.quotaOperations())
 }
 
 func (a *API) serverOperations() []rest.Operation {

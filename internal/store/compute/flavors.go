@@ -120,7 +120,7 @@ func ListFlavors(ctx context.Context, q store.Queryer, f FlavorFilter) ([]*Flavo
 	keys := []key{{sort, !f.Descending}, {"f.id", !f.Descending}}
 	with := ""
 	if f.Marker != "" {
-		if _, err := GetFlavor(ctx, q, "", f.Marker); faults.Is(err, faults.NotFound) {
+		if _, err := GetFlavor(ctx, q, f.ProjectID, f.Marker); faults.Is(err, faults.NotFound) {
 			return nil, markerNotFound(f.Marker)
 		} else if err != nil {
 			return nil, err
