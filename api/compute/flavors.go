@@ -48,7 +48,7 @@ var flavorFields = []flavorField{
 func (v flavorView) detail() map[string]any {
 	shown := make(map[string]any, len(flavorFields))
 	for _, f := range flavorFields {
-		if f.versions.Has(v.request.Version) && (f.policy == "" || v.request.Allowed(f.policy, nil)) {
+		if f.versions.Has(v.request.Version) && (f.policy == "" || v.request.Allows(f.policy, nil)) {
 			shown[f.name] = f.value(v)
 		}
 	}

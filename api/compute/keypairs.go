@@ -14,7 +14,7 @@ func keypairUser(r *rest.Request, rule, asked string) (string, error) {
 	if asked == "" || !r.Has(10) {
 		return r.Identity.UserID, nil
 	}
-	return asked, r.Can(rule, map[string]any{"user_id": asked})
+	return asked, r.Enforce(rule, map[string]any{"user_id": asked})
 }
 
 func (a *API) listKeypairs(r *rest.Request) (*rest.Response, error) {

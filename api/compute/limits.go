@@ -43,7 +43,7 @@ var usedFields = []limitField{
 func (a *API) showLimits(r *rest.Request) (*rest.Response, error) {
 	project := r.Identity.ProjectID
 	if asked := r.Query.Get("tenant_id"); asked != "" && asked != project {
-		if err := r.Can("os_compute_api:limits:other_project", nil); err != nil {
+		if err := r.Enforce("os_compute_api:limits:other_project", nil); err != nil {
 			return nil, err
 		}
 		project = asked

@@ -58,7 +58,7 @@ func projectTarget(id string) map[string]any { return map[string]any{"project_id
 
 func (a *API) showQuotas(r *rest.Request) (*rest.Response, error) {
 	project := r.Param("id")
-	if err := r.Can("os_compute_api:os-quota-sets:show", projectTarget(project)); err != nil {
+	if err := r.Enforce("os_compute_api:os-quota-sets:show", projectTarget(project)); err != nil {
 		return nil, err
 	}
 	limits, err := compute.UserLimits(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))
@@ -70,7 +70,7 @@ func (a *API) showQuotas(r *rest.Request) (*rest.Response, error) {
 
 func (a *API) showQuotasDetail(r *rest.Request) (*rest.Response, error) {
 	project := r.Param("id")
-	if err := r.Can("os_compute_api:os-quota-sets:detail", projectTarget(project)); err != nil {
+	if err := r.Enforce("os_compute_api:os-quota-sets:detail", projectTarget(project)); err != nil {
 		return nil, err
 	}
 	limits, err := compute.UserLimits(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))

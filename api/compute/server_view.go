@@ -102,7 +102,7 @@ var serverFields = []field{
 func (v serverView) detail() map[string]any {
 	shown := make(map[string]any, len(serverFields))
 	for _, f := range serverFields {
-		if !f.versions.Has(v.request.Version) || f.policy != "" && !v.request.Allowed(f.policy, nil) {
+		if !f.versions.Has(v.request.Version) || f.policy != "" && !v.request.Allows(f.policy, nil) {
 			continue
 		}
 		if value := f.value(v); value != absent {
