@@ -1,12 +1,13 @@
 # make build   bin/holdfast and bin/holdfast-temporal
 # make test    everything, beside one PostgreSQL and one Temporal server
 # make chaos   SEEDS=10: kills by as many seeds, written to docs/results/chaos.md
+# make bench   figures, to docs/results
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: build test chaos check lint clean
+.PHONY: build test chaos bench check lint clean
 
 build: bin/holdfast-temporal
 	go build -o bin/holdfast .
@@ -30,6 +31,15 @@ chaos: bin/holdfast-temporal
 	{ echo '# Chaos'; echo; \
 	  echo "\`make chaos SEEDS=$(SEEDS)\`, $$(date -u +%F), commit $$commit, $$(nproc) cores. What each test does and asserts stands in \`integration/chaos\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(CHAOS_LOG); echo '```'; } > docs/results/chaos.md; exit $$code
+
+BENCH_REPORT := $(CURDIR)/docs/results/bench.md
+
+bench: bin/holdfast-temporal
+	@mkdir -p docs/results; report=$$(mktemp); \
+	HOLDFAST_TEST_REPORT=$$report go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./integration/bench && \
+	{ echo '# Figures'; echo; \
+	  echo "\`make bench\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: 100 simulated hosts, PostgreSQL with synchronous commit, Temporal, clients and all processes on the one machine."; echo; \
+	  cat $$report; } > $(BENCH_REPORT); code=$$?; rm -f $$report; exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

@@ -1,0 +1,168 @@
+// Package bench measures a cloud of 100 simulated hosts: what a request costs,
+// how many servers a second are built, beside the ceiling of the bare workflow
+// engine in the same run, and how much memory the processes take.
+//
+// `make bench` runs it and leaves the figures in docs/results/bench.md. They
+// are figures, never assertions; a failed request or build fails the run.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast.dev/integration/cloud"
+)
+
+func TestMain(m *testing.M) { cloud.Main(m) }
+
+// What is measured, and how much of it.
+const (
+	hosts        = 100
+	openRate     = 20 // creates a second
+	openTime     = 30 * time.Second
+	builds       = 500
+	clients      = 50
+	closedPosts  = 500
+	pageSize     = 1000
+	readTime     = 10 * time.Second
+	readClients  = 8
+	settleWithin = 5 * time.Minute
+)
+
+// BenchmarkCloud is one run of everything, since each part needs the servers
+// of the one before.
+func BenchmarkCloud(b *testing.B) {
+	c := cloud.Start(b, cloud.Options{Hosts: hosts, Config: map[string]any{"log.level": "warn"}})
+	var out report
+	out.memory("idle", c)
+
+	out.latencies("POST /servers to 202, open loop", openLoop(b, c))
+	allActive(b, c)
+
+	ceiling := bareEngine(b, c)
+	rate := buildRate(b, c, &out)
+	out.line("builds, POST to ACTIVE, %d servers: **%.1f a second**", builds, rate)
+	out.line("the bare engine's ceiling in the same run, same steps with nothing in them: **%.1f a second** (Holdfast reaches %.0f %% of it)", ceiling, 100*rate/ceiling)
+
+	out.latencies(fmt.Sprintf("POST /servers to 202, closed loop, %d clients", clients), closedLoop(b, c))
+	allActive(b, c)
+
+	id := c.MustCreate("shown")
+	out.throughput("GET /servers/{id}", readLoop(b, c, "/v2.1/servers/"+id))
+	out.throughput(fmt.Sprintf("GET /servers/detail, %d a page", pageSize), readLoop(b, c, fmt.Sprintf("/v2.1/servers/detail?limit=%d", pageSize)))
+	out.memory("after all of it", c)
+
+	path := os.Getenv("HOLDFAST_TEST_REPORT")
+	if path == "" {
+		b.Log("\n" + out.String())
+		return
+	}
+	if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// openLoop sends creates at a fixed rate, however long the answers take.
+func openLoop(b *testing.B, c *cloud.Cloud) *sample {
+	b.Helper()
+	var s sample
+	var wg sync.WaitGroup
+	tick := time.NewTicker(time.Second / openRate)
+	defer tick.Stop()
+	for i := range int(openTime.Seconds()) * openRate {
+		<-tick.C
+		wg.Go(func() { create(b, c, &s, fmt.Sprintf("open-%d", i)) })
+	}
+	wg.Wait()
+	return &s
+}
+
+// closedLoop keeps a number of clients busy, each with one create at a time.
+func closedLoop(b *testing.B, c *cloud.Cloud) *sample {
+	b.Helper()
+	return manyCreates(b, c, "closed", closedPosts)
+}
+
+func manyCreates(b *testing.B, c *cloud.Cloud, name string, n int) *sample {
+	b.Helper()
+	var s sample
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range clients {
+		wg.Go(func() {
+			for {
+				i := next.Add(1)
+				if i > int64(n) {
+					return
+				}
+				create(b, c, &s, fmt.Sprintf("%s-%d", name, i))
+			}
+		})
+	}
+	wg.Wait()
+	return &s
+}
+
+func create(b *testing.B, c *cloud.Cloud, s *sample, name string) {
+	began := time.Now()
+	if _, err := c.Create(b.Context(), name); err != nil {
+		b.Errorf("create %s: %v", name, err)
+		return
+	}
+	s.add(time.Since(began))
+}
+
+// buildRate is servers a second from the first POST to the last ACTIVE.
+func buildRate(b *testing.B, c *cloud.Cloud, out *report) float64 {
+	b.Helper()
+	began := time.Now()
+	manyCreates(b, c, "build", builds)
+	out.memory("under the load of builds", c)
+	allActive(b, c)
+	return builds / time.Since(began).Seconds()
+}
+
+// allActive waits until no server is being built, and fails if one has failed.
+func allActive(b *testing.B, c *cloud.Cloud) {
+	b.Helper()
+	c.Eventually("every server is ACTIVE", settleWithin, func(ctx context.Context) error {
+		var building, failed int
+		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FILTER (WHERE vm_state = 'building'), count(*) FILTER (WHERE vm_state = 'error')
+			FROM compute.servers WHERE deleted_at IS NULL`).Scan(&building, &failed)
+		if failed > 0 {
+			b.Fatalf("%d servers are in ERROR", failed)
+		}
+		if err == nil && building > 0 {
+			err = fmt.Errorf("%d are being built", building)
+		}
+		return err
+	})
+}
+
+// readLoop asks for a path for a while with a few clients.
+func readLoop(b *testing.B, c *cloud.Cloud, path string) *sample {
+	b.Helper()
+	var s sample
+	var wg sync.WaitGroup
+	end := time.Now().Add(readTime)
+	for range readClients {
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				began := time.Now()
+				if err := c.Do(b.Context(), http.MethodGet, path, nil, http.StatusOK, nil); err != nil {
+					b.Errorf("GET %s: %v", path, err)
+					return
+				}
+				s.add(time.Since(began))
+			}
+		})
+	}
+	wg.Wait()
+	return &s
+}

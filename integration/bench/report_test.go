@@ -1,0 +1,67 @@
+package bench
+
+// Figures, as Markdown.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast.dev/integration/cloud"
+)
+
+// sample is durations from many goroutines, between the first's start and the
+// last's end.
+type sample struct {
+	mu    sync.Mutex
+	all   []time.Duration
+	began time.Time
+	ended time.Time
+}
+
+func (s *sample) add(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.began.IsZero() || now.Add(-d).Before(s.began) {
+		s.began = now.Add(-d)
+	}
+	s.ended = now
+	s.all = append(s.all, d)
+}
+
+// quantile of what was added, 0 to 1.
+func (s *sample) quantile(q float64) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) == 0 {
+		return 0
+	}
+	slices.Sort(s.all)
+	return s.all[int(q*float64(len(s.all)-1))].Round(100 * time.Microsecond)
+}
+
+func (s *sample) rate() float64 { return float64(len(s.all)) / s.ended.Sub(s.began).Seconds() }
+
+// report collects lines.
+type report struct{ strings.Builder }
+
+func (r *report) line(format string, args ...any) { fmt.Fprintf(r, "- "+format+"\n", args...) }
+
+func (r *report) latencies(what string, s *sample) {
+	r.line("%s: %d requests at %.1f a second, p50 **%s**, p99 **%s**", what, len(s.all), s.rate(), s.quantile(0.5), s.quantile(0.99))
+}
+
+func (r *report) throughput(what string, s *sample) {
+	r.line("%s, %d clients: **%.0f a second**, p50 %s, p99 %s", what, readClients, s.rate(), s.quantile(0.5), s.quantile(0.99))
+}
+
+func (r *report) memory(when string, c *cloud.Cloud) {
+	var parts []string
+	for _, name := range []cloud.Name{cloud.API, cloud.Control, cloud.Host} {
+		parts = append(parts, fmt.Sprintf("%s %d MB", name, c.Memory(name)>>20))
+	}
+	r.line("resident memory %s: %s", when, strings.Join(parts, ", "))
+}
