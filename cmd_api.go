@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/api/compute"
+	"holdfast.dev/api/metadata"
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
@@ -18,6 +19,8 @@ import (
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/serverdata"
 	"holdfast.dev/internal/telemetry"
 )
 
@@ -56,11 +59,16 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	guestData, err := p.metadata()
+	if err != nil {
+		return err
+	}
 	// The starter outlives the last request.
 	defer p.runStarter(context.WithoutCancel(ctx))()
 	return serve(ctx, p.log, cfg.API.ShutdownPatience,
 		listener{name: "service APIs", address: cfg.API.Listen, handler: services, longest: cfg.API.RequestTimeout},
 		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine)), longest: 30 * time.Second},
+		listener{name: "metadata", address: cfg.Metadata.Listen, handler: guestData, longest: 30 * time.Second},
 		p.telemetry(cfg.Telemetry.APIListen, health),
 	)
 }
@@ -88,6 +96,35 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) 
 		MaxBody:       p.cfg.API.MaxBodyBytes,
 		Timeout:       p.cfg.API.RequestTimeout,
 	}, computeAPI.Service())
+}
+
+// metadata is the handler of the metadata service; nil if it isn't configured.
+func (p *process) metadata() (http.Handler, error) {
+	if p.cfg.Metadata.Listen == "" {
+		return nil, nil
+	}
+	source, err := p.serverData()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.Handler(p.cfg.Metadata.ProxySharedSecret, source, p.log)
+}
+
+// serverData reads what servers are told.
+func (p *process) serverData() (*serverdata.Source, error) {
+	box, err := p.secrets()
+	if err != nil {
+		return nil, err
+	}
+	return &serverdata.Source{DB: p.db, Box: box, Domain: p.cfg.Metadata.DHCPDomain}, nil
+}
+
+// secrets seals what is kept at rest.
+func (p *process) secrets() (*secrets.Box, error) {
+	if p.cfg.Secrets.KeyFile == "" {
+		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: secrets.key_file is not set")
+	}
+	return secrets.LoadOrCreate(p.cfg.Secrets.KeyFile)
 }
 
 // policies are a service's rules, with an operator's file on top.

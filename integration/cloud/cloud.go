@@ -120,6 +120,7 @@ func (c *Cloud) configure(over map[string]any) {
 		"hostlink.listen":          link,
 		"hostlink.url":             "http://" + link,
 		"hostlink.key_file":        filepath.Join(c.dir, "hostlink.key"),
+		"secrets.key_file":         filepath.Join(c.dir, "secrets.keys"),
 		"host.name":                "sim",
 		"host.state_dir":           filepath.Join(c.dir, "hosts"),
 		"host.driver":              "simulated",

@@ -13,6 +13,8 @@ type Config struct {
 	Policy    Policy    `koanf:"policy"`
 	OpenStack OpenStack `koanf:"openstack"`
 	Hostlink  Hostlink  `koanf:"hostlink"`
+	Secrets   Secrets   `koanf:"secrets"`
+	Metadata  Metadata  `koanf:"metadata"`
 	Host      Host      `koanf:"host"`
 	Log       Log       `koanf:"log"`
 	Telemetry Telemetry `koanf:"telemetry"`
@@ -76,6 +78,18 @@ type Hostlink struct {
 	URL     string `koanf:"url"`
 	Listen  string `koanf:"listen"`
 	KeyFile string `koanf:"key_file"`
+}
+
+// Secrets is how secrets are kept at rest.
+type Secrets struct {
+	KeyFile string `koanf:"key_file"`
+}
+
+// Metadata is the service that servers ask about themselves.
+type Metadata struct {
+	Listen            string `koanf:"listen"`
+	ProxySharedSecret string `koanf:"proxy_shared_secret"`
+	DHCPDomain        string `koanf:"dhcp_domain"`
 }
 
 // Host is a worker beside a hypervisor.

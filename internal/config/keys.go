@@ -62,6 +62,12 @@ var keys = []Key{
 	{"hostlink.listen", "127.0.0.1:8775", "Address on which the API serves the host link."},
 	{"hostlink.key_file", "", "File with the deployment's host link key."},
 
+	{"secrets.key_file", "", "File with the keys that secrets are encrypted with at rest, a line each: an id and 64 hex digits; the first one encrypts. It is made if it is missing."},
+
+	{"metadata.listen", "", "Address on which the metadata service answers Neutron's proxy; empty for none."},
+	{"metadata.proxy_shared_secret", "", "Secret that the proxy signs with (metadata_proxy_shared_secret)."},
+	{"metadata.dhcp_domain", "novalocal", "Domain behind the hostnames that servers are told; empty for none (dhcp_domain)."},
+
 	{"host.name", "", "Name of this host; empty takes the machine's."},
 	{"host.state_dir", "", "Folder in which a host keeps its identity and, with the simulated driver, its guests."},
 	{"host.driver", "libvirt", "What runs guests: libvirt or simulated."},
