@@ -13,3 +13,9 @@ var Migrations embed.FS
 //
 //go:embed policies/*.yaml
 var Policies embed.FS
+
+// ComputeRequests are the compute service's schemas of bodies and queries, for
+// validation.Load (generated: schemas/internal/generate).
+//
+//go:embed compute/requests.json
+var ComputeRequests []byte

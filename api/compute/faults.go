@@ -31,7 +31,8 @@ type faultBody struct {
 
 var novaFaults = rest.Faults{
 	// Quota is 403 in Nova, whatever its exception's own code says.
-	Status: map[faults.Kind]int{faults.OverLimit: 403},
+	Status:      map[faults.Kind]int{faults.OverLimit: 403},
+	ContentType: "application/json; charset=UTF-8",
 	Body: func(status int, message string) any {
 		name, ok := faultNames[status]
 		if !ok {

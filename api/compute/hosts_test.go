@@ -72,7 +72,7 @@ func TestServicesAreChanged(t *testing.T) {
 		step{"root", "2.1", "PUT", "/os-services/disable-log-reason", named(`, "disabled_reason": "fan"`), 200,
 			`{"service": {"host": "host-1", "binary": "nova-compute", "status": "disabled", "disabled_reason": "fan"}}`},
 		step{"root", "2.1", "PUT", "/os-services/disable-log-reason", named(""), 400, invalid("Missing disabled reason field")},
-		step{"root", "2.10", "PUT", "/os-services/force-down", named(`, "forced_down": true`), 404, notFound("Unknown action")},
+		step{"root", "2.10", "PUT", "/os-services/force-down", named(""), 404, notFound("Unknown action")},
 		step{"root", "2.11", "PUT", "/os-services/force-down", named(`, "forced_down": true`), 200, `{"service": {"host": "host-1", "binary": "nova-compute", "forced_down": true}}`},
 		step{"root", "2.1", "PUT", "/os-services/enable", `{"host": "x", "binary": "nova-compute"}`, 404, notFound("Could not find binary nova-compute on host x.")},
 		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{}`, 400, invalid("No updates were requested. Fields 'status' or 'forced_down' should be specified.")},

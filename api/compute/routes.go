@@ -5,12 +5,15 @@ package compute
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/validation"
+	"holdfast.dev/schemas"
 )
 
 // Engine is what the handlers ask of internal/engine.
@@ -45,16 +48,29 @@ var Versions = microversion.Scheme{
 	Default: microversion.V(2, 1),
 }
 
+// requestSchemas are read once a process.
+var requestSchemas = sync.OnceValues(func() (*validation.Set, error) { return validation.Load(schemas.ComputeRequests) })
+
 // Service makes the service for rest.New.
 func (a *API) Service() *rest.Service {
 	return &rest.Service{
 		Name:          "compute",
+		Mount:         "/compute",
 		Prefix:        "/v2.1",
 		ProjectInPath: true,
 		Versions:      &Versions,
+		Schemas:       requestSchemas,
 		Faults:        novaFaults,
 		Policy:        a.Policy,
-		Operations:    a.operations(),
+		Operations:    append(documents(), a.operations()...),
+	}
+}
+
+// documents are for strangers too.
+func documents() []rest.Operation {
+	return []rest.Operation{
+		{Method: "GET", Path: "/", Success: 200, Anonymous: true, Handler: listVersions},
+		{Method: "GET", Path: "/v2.1", Success: 200, Anonymous: true, Handler: showVersion},
 	}
 }
 

@@ -38,14 +38,14 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // accessLog writes the request's line: the path without its query, since that
 // may hold what isn't ours to keep.
-func (s *server) accessLog(w *recorder, r *http.Request, e *exchange, took time.Duration) {
+func (s *Server) accessLog(w *recorder, r *http.Request, e *exchange, took time.Duration) {
 	level := slog.LevelInfo
 	if e.service == nil {
 		level = slog.LevelDebug
 	}
 	s.Log.Log(r.Context(), level, "request",
-		"method", r.Method, "path", r.URL.Path, "status", w.status, "bytes", w.bytes,
-		"duration_ms", float64(took.Microseconds())/1000, "remote", r.RemoteAddr,
+		"method", r.Method, "path", e.path, "status", w.status, "bytes", w.bytes,
+		"duration_ms", float64(took.Microseconds())/1000, "remote", e.remote,
 		"user", e.identity.UserID, "project", e.identity.ProjectID)
 }
 

@@ -33,6 +33,8 @@ type Faults struct {
 	Status map[faults.Kind]int
 	// Body makes the fault's body.
 	Body func(status int, message string) any
+	// ContentType of faults; empty is application/json.
+	ContentType string
 	// Internal is the message of a 500: no cause, no stack.
 	Internal func(requestID string) string
 	// Unauthorized is the body of a 401, which the originals' token middleware

@@ -4,9 +4,11 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/validation"
 )
 
 // Handler carries out a request. It returns a nil Response for an answer
@@ -14,7 +16,7 @@ import (
 type Handler func(*Request) (*Response, error)
 
 // Operation is one row of a service's table, as the contract's operations.json
-// has it.
+// has it. Its schemas are looked up in the service's by method, path and action.
 type Operation struct {
 	Method string
 	// Path below the service's prefix, with {names}: "/servers/{id}".
@@ -24,12 +26,29 @@ type Operation struct {
 	// Versions are the microversions that have the operation; a request outside
 	// of them is answered 404.
 	Versions microversion.Range
-	// Policy is the name of the rule that says who may; it is asked about the
-	// caller's own project before the handler. Empty: whoever has a token.
-	Policy string
-	// Success is the status of an answer whose Response names none.
-	Success int
-	Handler Handler
+	// Policy is the name of the rule that says who may. The engine asks it with
+	// the caller's own project and user as target, unless the row is Targeted:
+	// then the handler asks, of what it found.
+	Policy   string
+	Targeted bool
+	// Success is the status of an answer whose Response names none; Statuses
+	// are others at some microversions.
+	Success  int
+	Statuses []Status
+	// Removed is an operation that the original had once: 410 for everybody.
+	Removed bool
+	// Anonymous is an operation for strangers, such as a version document. Its
+	// path is below the service's mount, and it has neither identity nor version.
+	Anonymous bool
+	Handler   Handler
+
+	body, query *validation.Bindings
+}
+
+// Status is a status of success at some microversions.
+type Status struct {
+	Versions microversion.Range
+	Code     int
 }
 
 // Name identifies the row in logs and metrics: "POST /servers/{id}/action reboot".
@@ -37,11 +56,22 @@ func (o Operation) Name() string {
 	return strings.TrimSpace(o.Method + " " + o.Path + " " + o.Action)
 }
 
+func (o Operation) success(v microversion.Version) int {
+	for _, s := range o.Statuses {
+		if s.Versions.Has(v) {
+			return s.Code
+		}
+	}
+	return o.Success
+}
+
 // Service is one API: its place, its microversions, its table, its faults.
 type Service struct {
 	// Name is the service's type in the catalog, "compute".
 	Name string
-	// Prefix of all paths, "/v2.1".
+	// Mount is its path on a port shared with other services, "/compute".
+	Mount string
+	// Prefix of all paths below the mount, "/v2.1".
 	Prefix string
 	// ProjectInPath says that a project id may stand between prefix and path,
 	// as Nova's URLs have had it; it must be the token's project.
@@ -51,7 +81,9 @@ type Service struct {
 	Operations []Operation
 	// Policy enforces the rules that the rows name.
 	Policy Enforcer
-	Faults Faults
+	// Schemas gives those of bodies and queries; nil checks none.
+	Schemas func() (*validation.Set, error)
+	Faults  Faults
 }
 
 // route is what gin is told: a method and a path whose parameters are named by
@@ -68,20 +100,38 @@ func (s *Service) routes() map[route][]Operation {
 				parts[i] = fmt.Sprintf(":p%d", i)
 			}
 		}
-		at := route{o.Method, s.Prefix + strings.Join(parts, "/")}
+		path := strings.Join(parts, "/")
+		if !o.Anonymous {
+			path = s.Prefix + path
+		}
+		at := route{o.Method, path}
 		grouped[at] = append(grouped[at], o)
 	}
 	return grouped
 }
 
-// check refuses a table in which a row can't answer, or two answer the same.
-func (s *Service) check() error {
+// prepare finds the rows' schemas and refuses a table in which a row can't
+// answer, or two answer the same.
+func (s *Service) prepare() error {
+	var schemas *validation.Set
+	if s.Schemas != nil {
+		var err error
+		if schemas, err = s.Schemas(); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	s.Operations = slices.Clone(s.Operations)
+	for i := range s.Operations {
+		o := &s.Operations[i]
+		key := validation.Key{Method: o.Method, Path: o.Path, Action: o.Action}
+		o.body, o.query = schemas.Body(key), schemas.Query(key)
+	}
 	for _, rows := range s.routes() {
 		for i, o := range rows {
 			switch {
 			case o.Policy != "" && s.Policy == nil:
 				return fmt.Errorf("%s: %w", s.Name, errNoEnforcer)
-			case o.Handler == nil || o.Success < 200 || o.Success > 299:
+			case !o.Removed && (o.Handler == nil || o.Success < 200 || o.Success > 299):
 				return fmt.Errorf("%s: %s has no handler or no status of success", s.Name, o.Name())
 			case (o.Action == "") != (rows[0].Action == ""):
 				return fmt.Errorf("%s: %s is an action beside an operation that is none", s.Name, o.Name())
@@ -104,29 +154,38 @@ func parameter(part string) string {
 	return ""
 }
 
-// choose finds the row that serves the request among those of its route.
-// Errors: 400 for an action body that isn't one or names no action, 404 for an
-// operation that the asked microversion doesn't have.
-func choose(rows []Operation, r *Request) (*Operation, error) {
-	action := ""
-	if rows[0].Action != "" {
-		var err error
-		if action, err = r.action(); err != nil {
-			return nil, err
+// errNotFound is what an operation is that the asked microversion doesn't have.
+var errNotFound = NewFault(404, "The resource could not be found.")
+
+// choose finds the rows that the request may mean among those of its route:
+// all, or those of the action that its body names. Errors: 400 for an action
+// body that isn't one or names no action.
+func choose(rows []Operation, r *Request) ([]Operation, error) {
+	if rows[0].Action == "" {
+		return rows, nil
+	}
+	action, err := r.action()
+	if err != nil {
+		return nil, err
+	}
+	var named []Operation
+	for _, o := range rows {
+		if o.Action == action {
+			named = append(named, o)
 		}
 	}
-	known := false
+	if named == nil {
+		return nil, NewFault(400, "There is no such action: %s", action)
+	}
+	return named, nil
+}
+
+// within finds the row that a microversion has, 404 if none.
+func within(rows []Operation, v microversion.Version) (*Operation, error) {
 	for i := range rows {
-		if rows[i].Action != action {
-			continue
-		}
-		known = true
-		if rows[i].Versions.Has(r.Version) {
+		if rows[i].Versions.Has(v) {
 			return &rows[i], nil
 		}
 	}
-	if !known {
-		return nil, NewFault(400, "There is no such action: %s", action)
-	}
-	return nil, NewFault(404, "The resource could not be found.")
+	return nil, errNotFound
 }

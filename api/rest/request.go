@@ -3,16 +3,13 @@ package rest
 // What a handler is given and what it gives back.
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/telemetry"
 )
 
 // Request is a request that is authenticated, routed and read.
@@ -23,14 +20,29 @@ type Request struct {
 	Identity Identity
 	// Version is the negotiated microversion; zero for services without.
 	Version microversion.Version
-	Query   url.Values
-	Header  http.Header
+	// Query has the parameters that the operation's schema knows, or all if it
+	// has none.
+	Query  url.Values
+	Header http.Header
 
 	ctx     context.Context
 	params  map[string]string
+	query   []pair // Query in the order it was sent
 	body    []byte
-	root    string // scheme://host
+	value   any // body, parsed
+	parsed  bool
+	root    string // scheme, host and mount
 	service *Service
+}
+
+func newRequest(r *http.Request, e *exchange, service *Service) *Request {
+	return &Request{
+		ID:      telemetry.From(r.Context()).Request,
+		Header:  r.Header,
+		ctx:     r.Context(),
+		root:    e.root,
+		service: service,
+	}
 }
 
 // Context ends when the client goes or the request's time is up.
@@ -52,34 +64,6 @@ func (r *Request) Link(parts ...string) string {
 // Bookmark is Link without the version, as "bookmark" links have it.
 func (r *Request) Bookmark(parts ...string) string {
 	return r.root + "/" + strings.Join(parts, "/")
-}
-
-// errMalformedBody is the original's answer to what isn't one JSON object.
-var errMalformedBody = NewFault(http.StatusBadRequest, "Malformed request body")
-
-// Object reads the body as one JSON object, its values still raw.
-func (r *Request) Object() (map[string]json.RawMessage, error) {
-	decoder := json.NewDecoder(bytes.NewReader(r.body))
-	var object map[string]json.RawMessage
-	if err := decoder.Decode(&object); err != nil || object == nil {
-		return nil, errMalformedBody
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errMalformedBody
-	}
-	return object, nil
-}
-
-// action is the one key of an action's body.
-func (r *Request) action() (string, error) {
-	object, err := r.Object()
-	if err != nil || len(object) != 1 {
-		return "", errMalformedBody
-	}
-	for key := range object {
-		return key, nil
-	}
-	return "", errMalformedBody
 }
 
 // Response is a handler's answer.

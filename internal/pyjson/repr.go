@@ -1,0 +1,122 @@
+package pyjson
+
+// Printing.
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Repr is Python's repr(value).
+func Repr(value any) string {
+	var b strings.Builder
+	repr(&b, value)
+	return b.String()
+}
+
+// Str is Python's str(value): a string without quotes, else its repr.
+func Str(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	return Repr(value)
+}
+
+func repr(b *strings.Builder, value any) {
+	switch v := value.(type) {
+	case nil:
+		b.WriteString("None")
+	case bool:
+		b.WriteString(map[bool]string{true: "True", false: "False"}[v])
+	case string:
+		reprString(b, v)
+	case *big.Int:
+		b.WriteString(v.String())
+	case float64:
+		b.WriteString(reprFloat(v))
+	case []any:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			repr(b, item)
+		}
+		b.WriteByte(']')
+	case *Object:
+		b.WriteByte('{')
+		for i, key := range v.Keys() {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			reprString(b, key)
+			b.WriteString(": ")
+			repr(b, v.values[key])
+		}
+		b.WriteByte('}')
+	default:
+		fmt.Fprint(b, v)
+	}
+}
+
+// reprFloat is the shortest text that reads back the same, with an exponent
+// only where Python has one.
+func reprFloat(f float64) string {
+	switch {
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	case math.IsNaN(f):
+		return "nan"
+	}
+	if size := math.Abs(f); size != 0 && (size < 1e-4 || size >= 1e16) {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// named are the escapes that have a letter.
+var named = map[rune]string{'\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
+// reprString quotes with ' unless the text has one and no ".
+func reprString(b *strings.Builder, s string) {
+	quote := '\''
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	b.WriteRune(quote)
+	for _, c := range s {
+		letter, isNamed := named[c]
+		switch {
+		case isNamed:
+			b.WriteString(letter)
+		case c == quote:
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case printable(c):
+			b.WriteRune(c)
+		case c <= 0xFF:
+			fmt.Fprintf(b, `\x%02x`, c)
+		case c <= 0xFFFF:
+			fmt.Fprintf(b, `\u%04x`, c)
+		default:
+			fmt.Fprintf(b, `\U%08x`, c)
+		}
+	}
+	b.WriteRune(quote)
+}
+
+// printable is Python's str.isprintable of a character: nothing of the
+// categories C and Z but the space, and nothing unassigned.
+func printable(c rune) bool {
+	return c == ' ' || unicode.IsPrint(c)
+}

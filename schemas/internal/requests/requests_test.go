@@ -1,0 +1,25 @@
+package requests
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"holdfast.dev/schemas"
+)
+
+// What is embedded is what the contract says.
+func TestComputeEqualsContract(t *testing.T) {
+	t.Parallel()
+	folder := os.Getenv("HOLDFAST_CONTRACTS")
+	if folder == "" {
+		folder = "../../../../shared/contracts"
+	}
+	want, err := Compute(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(schemas.ComputeRequests, want) {
+		t.Error("schemas/compute/requests.json isn't what the contract gives: go run ./schemas/internal/generate")
+	}
+}
