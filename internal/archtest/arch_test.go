@@ -42,6 +42,7 @@ var rules = []rule{
 	// The service user's session, which activities and api share.
 	{"internal/openstack", []string{"internal", "github.com/gophercloud"}},
 	{"internal", []string{"internal", "schemas"}},
+	{"schemas/internal", []string{"schemas"}},
 	{"schemas", nil},
 	{"dev", []string{"dev", "internal", "schemas", "github.com/jackc/pgx", "go.temporal.io"}},
 	{"integration", []string{"integration", "dev", "internal", "schemas", "github.com/jackc/pgx", "go.temporal.io", "github.com/gophercloud"}},
