@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/activities/neutron"
@@ -74,6 +75,10 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	networker := neutron.New(p.db, p.engine, neutron.Options{
 		Client: session.Network, PlugPatience: cfg.Compute.VIFPluggingTimeout, PlugFatal: cfg.Compute.VIFPluggingIsFatal,
 	})
+	volumes := cinder.New(p.db, p.engine, cinder.Options{
+		Client:   session.Volume,
+		Patience: cfg.Compute.VolumePatience, Log: p.log,
+	})
 	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
@@ -81,6 +86,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Records:   recorder,
 			Placement: placer,
 			Neutron:   networker,
+			Cinder:    volumes,
 			Beside:    []func(context.Context){loops.Run, p.starter.Run},
 			Hold:      hold.Points(cfg.Dev.HoldDir).At,
 			Log:       p.log,

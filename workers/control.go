@@ -24,6 +24,7 @@ type ControlConfig struct {
 	Records   steps.RecordsActivities
 	Placement steps.PlacementActivities
 	Neutron   steps.NeutronActivities
+	Cinder    steps.CinderActivities
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
 	// loops, a starter.
 	Beside []func(context.Context)
@@ -72,7 +73,7 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
 	}
 	return w, register(w, ControlRole, map[string]any{
-		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron,
+		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron, "cinder": cfg.Cinder,
 	})
 }
 

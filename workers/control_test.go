@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/activities/neutron"
@@ -70,6 +71,7 @@ func newCloud(t *testing.T) *cloud {
 			Records:   records.New(db, e, starter.Offer),
 			Placement: placement.New(db, e, scheduler.Default()),
 			Neutron:   neutron.New(db, e, neutron.Options{}),
+			Cinder:    cinder.New(db, e, cinder.Options{}),
 			Beside:    []func(context.Context){starter.Run, loops.Run},
 			Log:       log,
 		})

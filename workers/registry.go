@@ -31,6 +31,7 @@ var families = []struct {
 	{"records", ControlRole, reflect.TypeFor[steps.RecordsActivities]()},
 	{"placement", ControlRole, reflect.TypeFor[steps.PlacementActivities]()},
 	{"neutron", ControlRole, reflect.TypeFor[steps.NeutronActivities]()},
+	{"cinder", ControlRole, reflect.TypeFor[steps.CinderActivities]()},
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
 }
 

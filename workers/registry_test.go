@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
@@ -19,8 +20,9 @@ import (
 
 // served are the implementations as the roles register them.
 var served = map[Role]map[string]any{
-	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil)},
-	HostRole:    {"libvirt": (*libvirt.Activities)(nil)},
+	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
+		"cinder": (*cinder.Activities)(nil)},
+	HostRole: {"libvirt": (*libvirt.Activities)(nil)},
 }
 
 // Every step is served by exactly one role, the one of its place, under its

@@ -40,7 +40,10 @@ func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (spe
 			return err
 		}
 		spec = specOf(s)
-		spec.Ports, err = portsOf(ctx, tx, s.ID)
+		if spec.Ports, err = portsOf(ctx, tx, s.ID); err != nil {
+			return err
+		}
+		spec.Volumes, err = volumesOf(ctx, tx, s.ID)
 		return err
 	})
 	if err != nil {

@@ -68,8 +68,18 @@ func brief(ctx context.Context, tx store.Tx, id string) (*steps.ServerBrief, err
 	if err != nil {
 		return nil, err
 	}
+	devices, err := compute.BlockDevices(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	var volumes int
+	for _, d := range devices {
+		if d.IsVolume() {
+			volumes++
+		}
+	}
 	return &steps.ServerBrief{
-		ID: s.ID, Host: s.HostID, VMState: string(s.VMState), PowerState: int(s.PowerState), Holds: holds, Ports: len(ports),
+		ID: s.ID, Host: s.HostID, VMState: string(s.VMState), PowerState: int(s.PowerState), Holds: holds, Ports: len(ports), Volumes: volumes,
 	}, nil
 }
 

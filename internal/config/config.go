@@ -54,6 +54,8 @@ type Compute struct {
 	// VIFPluggingTimeout is how long a build waits for Neutron to plug its ports.
 	VIFPluggingTimeout time.Duration `koanf:"vif_plugging_timeout"`
 	VIFPluggingIsFatal bool          `koanf:"vif_plugging_is_fatal"`
+	// VolumePatience is how long a build waits for Cinder to make its volumes.
+	VolumePatience time.Duration `koanf:"volume_patience"`
 }
 
 // Policy is how the services' rules are enforced.

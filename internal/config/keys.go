@@ -45,6 +45,7 @@ var keys = []Key{
 
 	{"compute.policy_file", "", "Policy file of the compute service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
 	{"compute.vif_plugging_timeout", 300 * time.Second, "How long a build waits for Neutron to plug its ports; 0 doesn't wait (vif_plugging_timeout)."},
+	{"compute.volume_patience", 180 * time.Second, "How long a build waits for Cinder to make its volumes (block_device_allocate_retries times its interval)."},
 	{"compute.vif_plugging_is_fatal", true, "A build whose ports are not plugged in time fails (vif_plugging_is_fatal)."},
 
 	{"policy.enforce_scope", true, "Refuse tokens whose scope (project, domain, system) a rule isn't for (oslo_policy/enforce_scope)."},

@@ -30,31 +30,43 @@ type Options struct {
 	Region        string
 }
 
+// maxProjects bounds the logins that are kept.
+const maxProjects = 256
+
+// VolumeMicroversion has attachments that are completed; it is the least that
+// Nova takes.
+const VolumeMicroversion = "3.44"
+
 // Session is the service user's. It logs in at the first call, so a service
-// that starts before Keystone starts, and again when its token ends.
+// that starts before Keystone starts, and again when a token ends.
 type Session struct {
 	options Options
 
-	mu       sync.Mutex
-	provider *gophercloud.ProviderClient
+	mu sync.Mutex
+	// providers are the logins by project id; "" is the service user's own.
+	providers map[string]*gophercloud.ProviderClient
 }
 
 // NewSession makes no call.
-func NewSession(o Options) *Session { return &Session{options: o} }
+func NewSession(o Options) *Session {
+	return &Session{options: o, providers: map[string]*gophercloud.ProviderClient{}}
+}
 
 // Network gives a client of Neutron v2.0. Errors: Unavailable.
 func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	return s.client(ctx, "network", keystone.NewNetworkV2)
+	return s.client(ctx, "", "network", keystone.NewNetworkV2)
 }
 
-// Volume gives a client of Cinder v3 that speaks a microversion.
-// Errors: Unavailable.
-func (s *Session) Volume(ctx context.Context, microversion string) (*gophercloud.ServiceClient, error) {
-	c, err := s.client(ctx, "volume", keystone.NewBlockStorageV3)
-	if err == nil {
-		c.Microversion = microversion
+// Volume gives a client of Cinder v3 that acts in a project: what it makes is
+// the project's and counts in its quota. The service user needs a role there,
+// by inheritance for example. Errors: Unavailable.
+func (s *Session) Volume(ctx context.Context, projectID string) (*gophercloud.ServiceClient, error) {
+	c, err := s.client(ctx, projectID, "block storage", keystone.NewBlockStorageV3)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	c.Microversion = VolumeMicroversion
+	return c, nil
 }
 
 // interfaces of the catalog, the preferred one first (Nova: valid_interfaces).
@@ -62,43 +74,62 @@ var interfaces = []gophercloud.Availability{gophercloud.AvailabilityInternal, go
 
 type newClient = func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)
 
-func (s *Session) client(ctx context.Context, service string, make newClient) (*gophercloud.ServiceClient, error) {
-	provider, err := s.login(ctx)
+func (s *Session) client(ctx context.Context, projectID, service string, open newClient) (*gophercloud.ServiceClient, error) {
+	provider, err := s.login(ctx, projectID)
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range interfaces {
 		var c *gophercloud.ServiceClient
-		if c, err = make(provider, gophercloud.EndpointOpts{Region: s.options.Region, Availability: i}); err == nil {
+		if c, err = open(provider, gophercloud.EndpointOpts{Region: s.options.Region, Availability: i}); err == nil {
 			return c, nil
 		}
 	}
 	return nil, faults.Wrap(err, faults.Unavailable, "EndpointNotFound", "the catalog has no %s service", service)
 }
 
-// login gives the provider, which renews its token by itself.
-func (s *Session) login(ctx context.Context) (*gophercloud.ProviderClient, error) {
+// login gives the provider of a project, which renews its token by itself.
+// Keystone is asked without the lock, so that it holds up nobody else.
+func (s *Session) login(ctx context.Context, projectID string) (*gophercloud.ProviderClient, error) {
+	s.mu.Lock()
+	provider := s.providers[projectID]
+	s.mu.Unlock()
+	if provider != nil {
+		return provider, nil
+	}
+	provider, err := s.authenticate(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.provider != nil {
-		return s.provider, nil
+	if len(s.providers) >= maxProjects {
+		clear(s.providers)
 	}
+	s.providers[projectID] = provider
+	return provider, nil
+}
+
+func (s *Session) authenticate(ctx context.Context, projectID string) (*gophercloud.ProviderClient, error) {
 	o := s.options
 	if o.AuthURL == "" {
 		return nil, faults.New(faults.Unavailable, "NoServiceUser", "no service user is configured (openstack.auth_url)")
+	}
+	scope := &gophercloud.AuthScope{ProjectName: o.Project, DomainName: o.ProjectDomain}
+	if projectID != "" {
+		scope = &gophercloud.AuthScope{ProjectID: projectID}
 	}
 	provider, err := keystone.NewClient(o.AuthURL)
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Unavailable, "InvalidConfiguration", "openstack.auth_url can't be used")
 	}
+	provider.UseTokenLock()
 	provider.HTTPClient = http.Client{Timeout: CallTimeout}
 	err = keystone.Authenticate(ctx, provider, gophercloud.AuthOptions{
-		IdentityEndpoint: o.AuthURL, Username: o.Username, Password: o.Password, DomainName: o.UserDomain, AllowReauth: true,
-		Scope: &gophercloud.AuthScope{ProjectName: o.Project, DomainName: o.ProjectDomain},
+		IdentityEndpoint: o.AuthURL, Username: o.Username, Password: o.Password, DomainName: o.UserDomain, AllowReauth: true, Scope: scope,
 	})
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Unavailable, "ServiceLoginFailed", "the service user can't log in")
 	}
-	s.provider = provider
 	return provider, nil
 }

@@ -12,10 +12,9 @@ const (
 	// EffectPorts: the Neutron ports of a server, made by us or a user's own
 	// that are bound to it. Ref is the server id; which they are is in its rows.
 	EffectPorts EffectKind = "ports"
-	// EffectVolume: a Cinder volume made by us. Ref is as for a port.
-	EffectVolume EffectKind = "volume"
-	// EffectAttachment: a Cinder attachment. Ref is as for a port.
-	EffectAttachment EffectKind = "attachment"
+	// EffectVolumes: the Cinder volumes of a server, made by us or a user's
+	// own, and their attachments. Ref is as for ports.
+	EffectVolumes EffectKind = "volumes"
 	// EffectGuest: a domain and its disks on a host. Ref is the server id.
 	EffectGuest EffectKind = "guest"
 )

@@ -105,7 +105,7 @@ const (
 )
 
 var specs = []Spec{
-	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Steps: []string{StepSchedule, StepNetwork, StepGuest}, Deadline: time.Hour},
+	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest}, Deadline: time.Hour},
 	{Kind: ServerDelete, Resource: Server, Verb: "delete", Action: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest}, Deadline: 24 * time.Hour},
 	{Kind: ServerStart, Resource: Server, Verb: "start", Action: "start", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerStop, Resource: Server, Verb: "stop", Action: "stop", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},

@@ -89,8 +89,10 @@ type ServerBrief struct {
 	// attachments, its guest), in the order in which a build makes them: the
 	// ledger lines of an operation that takes them away.
 	Holds []operations.Effect `json:"holds,omitempty"`
-	// Ports is how many network interfaces it asks for.
-	Ports int `json:"ports,omitempty"`
+	// Ports is how many network interfaces it asks for, Volumes how many of its
+	// disks are Cinder's.
+	Ports   int `json:"ports,omitempty"`
+	Volumes int `json:"volumes,omitempty"`
 }
 
 // AdvanceIn moves the story on: the step that begins now, the effects it is

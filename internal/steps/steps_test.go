@@ -23,6 +23,7 @@ var families = map[string]struct{ activities, caller reflect.Type }{
 	"records":   {reflect.TypeFor[steps.RecordsActivities](), reflect.TypeOf(steps.Records)},
 	"placement": {reflect.TypeFor[steps.PlacementActivities](), reflect.TypeOf(steps.Placement)},
 	"neutron":   {reflect.TypeFor[steps.NeutronActivities](), reflect.TypeOf(steps.Neutron)},
+	"cinder":    {reflect.TypeFor[steps.CinderActivities](), reflect.TypeOf(steps.Cinder)},
 	"libvirt":   {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }
 

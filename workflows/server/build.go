@@ -2,9 +2,9 @@ package server
 
 // Build makes a server that the API has accepted.
 //
-//	BUILD ──schedule──► claim on a host ──network──► ports ──guest──► domain and disks ──► ACTIVE
-//	            ▲                                                           │ the host failed
-//	            └──────────────── undone or owed, next host ◄───────────────┘
+//	BUILD ──schedule──► claim on a host ──network──► ports ──volumes──► volumes ──guest──► domain and disks ──► ACTIVE
+//	            ▲                                                                                 │ the host failed
+//	            └─────────────────────────── undone or owed, next host ◄──────────────────────────┘
 //
 // Point of no return: none before it finishes; its deadline (an hour) is the
 // patience with a host that is alive and takes no work.
@@ -14,9 +14,11 @@ package server
 //	          nothing outside           the ledger says where      or owed with the guest
 //	network   the same                  its ports are made and     ours are deleted, users'
 //	                                    bound to the host          own are let go of
-//	          (no such step for a server without networks)
+//	volumes   the same                  its volumes are made and   ours are deleted, users'
+//	                                    attached to the host       own are detached
+//	          (neither step for a server that asks for no such thing)
 //	guest     the same                  the guest runs there, and  domain and disks are
-//	                                    its ports are plugged      removed, or owed
+//	                                    has its ports and volumes  removed, or owed
 //	finish    the same                  ACTIVE, on its host; claim and guest are the
 //	                                    server's own
 //
@@ -102,7 +104,13 @@ func equip(s *saga.Saga, host string) (powerState int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := attach(s, host); err != nil {
+		return 0, err
+	}
 	if powerState, err = spawn(s, host); err != nil {
+		return 0, err
+	}
+	if err := use(s); err != nil {
 		return 0, err
 	}
 	return powerState, ports.plugged(s)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/operations"
@@ -51,6 +52,45 @@ func deleting() *workflowtest.World {
 const histories = "testdata/histories"
 
 func TestReplay(t *testing.T) { workflowtest.Replay(t, server.Workflows, histories) }
+
+// withVolumes is a world whose server asks for a volume.
+func withVolumes(world func() *workflowtest.World, change ...func(*workflowtest.Cinder)) func() *workflowtest.World {
+	return func() *workflowtest.World {
+		w := world()
+		w.Cinder.Asked = 1
+		for _, c := range change {
+			c(&w.Cinder)
+		}
+		return w
+	}
+}
+
+// Builds whose server has volumes, and in one case ports too.
+func TestBuildWithVolumes(t *testing.T) {
+	const aborted = "Build of instance " + workflowtest.ServerID + " aborted: "
+	workflowtest.Every(t, workflowtest.Story{
+		Workflow: server.Build,
+		Scenarios: []workflowtest.Scenario{
+			{Name: "done", World: withVolumes(building), Result: operations.ResultDone},
+			{Name: "done with ports", World: withPorts(withVolumes(building)), Result: operations.ResultDone},
+			{Name: "made late", Result: operations.ResultDone,
+				World: withVolumes(building, func(c *workflowtest.Cinder) { c.Slow = 2 })},
+			{Name: "never made", Result: operations.ResultFailed,
+				World:   withVolumes(building, func(c *workflowtest.Cinder) { c.Slow = 1000 }),
+				Message: aborted + "Volume v did not finish being created even after we waited 60 seconds or 7 attempts. And its status is creating."},
+			{Name: "no such volume", Result: operations.ResultFailed,
+				World:   withVolumes(building, func(c *workflowtest.Cinder) { c.Missing = true }),
+				Message: aborted + "Volume v could not be found."},
+			{Name: "done on the second host", Result: operations.ResultDone,
+				World: withVolumes(func() *workflowtest.World { return broken(building(), "host-1") })},
+		},
+		Ends: map[operations.Result][]string{
+			operations.ResultDone:      {isActive + ", with volumes", isActive + ", with ports, with volumes"},
+			operations.ResultFailed:    {isError},
+			operations.ResultCancelled: {isError},
+		},
+	})
+}
 
 // Builds whose server has ports.
 func TestBuildWithPorts(t *testing.T) {
@@ -126,6 +166,8 @@ func TestDelete(t *testing.T) {
 			{Name: "never placed", Result: operations.ResultDone, World: deleting},
 			{Name: "with ports", Result: operations.ResultDone,
 				World: func() *workflowtest.World { return withPorts(deleting)().Place("host-1") }},
+			{Name: "with ports and volumes", Result: operations.ResultDone,
+				World: func() *workflowtest.World { return withPorts(withVolumes(deleting))().Place("host-1") }},
 			{Name: "with ports, host down", Result: operations.ResultDone, Debts: 2,
 				World: func() *workflowtest.World { return withPorts(deleting)().Place("host-1").Down("host-1") }},
 			{Name: "host down", Result: operations.ResultDone, Debts: 2,
@@ -170,6 +212,15 @@ func TestRecover(t *testing.T) {
 				World: lost(operations.ServerBuild, operations.StepGuest, func(w *workflowtest.World) { halfBuilt(w); w.Down("host-1") })},
 			{Name: "build that was to be cancelled", Result: operations.ResultDone, Message: "The build was cancelled and has been undone.",
 				World: lost(operations.ServerBuild, operations.StepUndo, func(w *workflowtest.World) { halfBuilt(w); w.Recovers.Cancelled = true })},
+			{Name: "build with ports and volumes", Result: operations.ResultDone, Message: undone,
+				World: withPorts(withVolumes(lost(operations.ServerBuild, operations.StepGuest, func(w *workflowtest.World) {
+					halfBuilt(w)
+					w.Neutron.Bound, w.Cinder.Made, w.Cinder.Attached = "host-1", true, "host-1"
+					w.Ledger = slices.Insert(w.Ledger, 1,
+						operations.Effect{Seq: 2, Kind: operations.EffectPorts, Ref: workflowtest.ServerID, Attempt: 1, State: operations.Intended},
+						operations.Effect{Seq: 3, Kind: operations.EffectVolumes, Ref: workflowtest.ServerID, Attempt: 1, State: operations.Intended})
+					w.Ledger[3].Seq = 4
+				})))},
 			{Name: "delete", World: lost(operations.ServerDelete, operations.StepGuest, placed), Result: operations.ResultDone},
 			{Name: "stop before it acted", World: lost(operations.ServerStop, "", placed), Result: operations.ResultDone,
 				Message: "The stop was interrupted by an operator or a fault of the control plane and has been undone."},

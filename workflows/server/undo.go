@@ -13,9 +13,10 @@ import (
 )
 
 var undo = map[operations.EffectKind]saga.Undo{
-	operations.EffectClaim: undoClaim,
-	operations.EffectPorts: undoPorts,
-	operations.EffectGuest: undoGuest,
+	operations.EffectClaim:   undoClaim,
+	operations.EffectPorts:   undoPorts,
+	operations.EffectVolumes: undoVolumes,
+	operations.EffectGuest:   undoGuest,
 }
 
 // undoGuest removes the domain and its disks.
@@ -28,6 +29,16 @@ func undoGuest(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
 // undoPorts takes the server off its ports.
 func undoPorts(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
 	return steps.Neutron.Deallocate(ctx, steps.DeallocateIn{Fence: s.Fence})
+}
+
+// undoVolumes takes the server off its volumes: at its end as the user asked
+// for with delete_on_termination, otherwise as if it had never been built.
+func undoVolumes(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	kind := s.Begun.Kind
+	if s.Begun.Recovers != nil {
+		kind = s.Begun.Recovers.Kind
+	}
+	return steps.Cinder.Release(ctx, steps.ReleaseVolumesIn{Fence: s.Fence, Terminate: kind == operations.ServerDelete})
 }
 
 // errGuestOwed keeps a claim for as long as the guest may still be running.

@@ -28,6 +28,7 @@ func (w *World) control(r registry) {
 	register[steps.RecordsActivities](r, "records", records{w})
 	register[steps.PlacementActivities](r, "placement", placement{w})
 	register[steps.NeutronActivities](r, "neutron", neutron{w})
+	register[steps.CinderActivities](r, "cinder", cinder{w})
 }
 
 func (w *World) host(r registry, name string) {
@@ -126,7 +127,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
-				Ports: w.Neutron.Asked,
+				Ports: w.Neutron.Asked, Volumes: w.Cinder.Asked,
 			},
 		}
 		return out, nil

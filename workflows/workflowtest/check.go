@@ -53,6 +53,9 @@ func (w *World) checkHosts(t *testing.T) {
 	if bound := w.Neutron.Bound; w.Neutron.Asked > 0 && bound != home {
 		t.Errorf("its ports are bound to %q, it is on %q", bound, home)
 	}
+	if c := w.Cinder; c.Asked > 0 && (c.Attached != home || c.Made != (home != "") || c.InUse != (home != "")) {
+		t.Errorf("its volumes are %+v, it is on %q", c, home)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
 		if claim, want := h.Claims[ServerID], name == home || w.owes(operations.EffectClaim, name); claim != want {

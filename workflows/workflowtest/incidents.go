@@ -130,7 +130,7 @@ func incidents(c Call) []Incident {
 	switch {
 	case c.Host != "":
 		rows = onAHost
-	case c.Step == "neutron.Deallocate":
+	case c.Step == "neutron.Deallocate", c.Step == "cinder.Release":
 		rows = atAnUndo
 	case c.remote():
 		rows = atAService

@@ -1,6 +1,7 @@
 package workflowtest
 
-// The services beside the hosts: Neutron with the server's ports.
+// The services beside the hosts: Neutron with the server's ports, Cinder with
+// its volumes.
 
 import (
 	"context"
@@ -57,5 +58,57 @@ func (r records) Plugged(_ context.Context, in steps.PluggedIn) (steps.PluggedOu
 			return steps.PluggedOut{Waiting: []string{"p"}}, nil
 		}
 		return steps.PluggedOut{}, nil
+	})
+}
+
+// VolumePatience is how long the model's Cinder may take.
+const VolumePatience = time.Minute
+
+type cinder struct{ w *World }
+
+func (c cinder) Attach(_ context.Context, in steps.AttachIn) (steps.AttachOut, error) {
+	w := c.w
+	return fenced(w, "cinder.Attach", in.Fence, func() (steps.AttachOut, error) {
+		out := steps.AttachOut{Patience: VolumePatience}
+		switch {
+		case !w.Hosts[in.HostID].Claims[ServerID]:
+			w.broke("volumes were attached to %s without room there", in.HostID)
+		case w.Cinder.Missing:
+			return out, faults.New(faults.NotFound, "VolumeNotFound", "Volume v could not be found.")
+		}
+		w.Cinder.Made, w.Cinder.looks = true, w.Cinder.looks+1
+		if w.Cinder.looks <= w.Cinder.Slow {
+			out.Pending, out.Status = "v", "creating"
+			return out, nil
+		}
+		w.Cinder.Attached = in.HostID
+		return out, nil
+	})
+}
+
+func (c cinder) Complete(_ context.Context, in steps.CompleteIn) (struct{}, error) {
+	w := c.w
+	return fenced(w, "cinder.Complete", in.Fence, func() (struct{}, error) {
+		if w.Cinder.Attached == "" {
+			w.broke("volumes are in use that are attached to no host")
+		}
+		w.Cinder.InUse = true
+		return struct{}{}, nil
+	})
+}
+
+func (c cinder) Release(_ context.Context, in steps.ReleaseVolumesIn) (struct{}, error) {
+	w := c.w
+	return fenced(w, "cinder.Release", in.Fence, func() (struct{}, error) {
+		for name, h := range w.Hosts {
+			if h.Guests[ServerID] && !w.owes(operations.EffectGuest, name) {
+				w.broke("volumes were taken from under the guest on %s", name)
+			}
+		}
+		if ends := w.Op.Kind == operations.ServerDelete || w.Recovers != nil && w.Recovers.Kind == operations.ServerDelete; in.Terminate != ends {
+			w.broke("%s releases volumes as at the server's end: %t", w.Op.Kind, in.Terminate)
+		}
+		w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse = false, "", false
+		return struct{}{}, nil
 	})
 }

@@ -31,6 +31,8 @@ type World struct {
 	Hosts  map[string]*Host
 	// Neutron has the server's ports.
 	Neutron Neutron
+	// Cinder has the server's volumes.
+	Cinder Cinder
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
@@ -114,6 +116,23 @@ type Neutron struct {
 	looks int
 }
 
+// Cinder is what the block storage service has of the server.
+type Cinder struct {
+	// Asked is how many volumes the server asks for.
+	Asked int
+	// Made says that they are there, Attached to which host, InUse that the
+	// guest has them.
+	Made     bool
+	Attached string
+	InUse    bool
+	// Missing has no such volume; Slow is how often one that is being made is
+	// looked at before it is ready.
+	Missing bool
+	Slow    int
+
+	looks int
+}
+
 // NewWorld has an operation of kind that was accepted at Epoch, a server that
 // it holds, and healthy empty hosts with the given names.
 func NewWorld(kind operations.Kind, server Server, hosts ...string) *World {
@@ -138,6 +157,9 @@ func (w *World) Place(host string) *World {
 	w.Hosts[host].Guests[ServerID], w.Hosts[host].Power = true, w.Server.PowerState
 	if w.Neutron.Asked > 0 {
 		w.Neutron.Bound = host
+	}
+	if w.Cinder.Asked > 0 {
+		w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse = true, host, true
 	}
 	return w
 }
@@ -177,6 +199,9 @@ func (w *World) Row() string {
 	if w.Neutron.Bound != "" {
 		place += ", with ports"
 	}
+	if w.Cinder.Made {
+		place += ", with volumes"
+	}
 	return fmt.Sprintf("%s, power %d, %s", w.Server.VMState, w.Server.PowerState, place)
 }
 
@@ -188,6 +213,7 @@ func (w *World) String() string {
 		fmt.Fprintf(&b, "  %d %s %s attempt %d %s\n", e.Seq, e.Kind, e.Host, e.Attempt, e.State)
 	}
 	fmt.Fprintf(&b, "  ports %d bound to %q\n", w.Neutron.Asked, w.Neutron.Bound)
+	fmt.Fprintf(&b, "  volumes %d made %t attached to %q in use %t\n", w.Cinder.Asked, w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse)
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
 		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power)
@@ -206,6 +232,9 @@ func (w *World) has() []operations.Effect {
 	}
 	if w.Neutron.Bound != "" {
 		holds = append(holds, operations.Effect{Kind: operations.EffectPorts, Ref: ServerID})
+	}
+	if w.Cinder.Made {
+		holds = append(holds, operations.Effect{Kind: operations.EffectVolumes, Ref: ServerID})
 	}
 	if w.Server.Host != "" {
 		holds = append(holds, operations.Effect{Kind: operations.EffectGuest, Ref: ServerID, Host: w.Server.Host})

@@ -10,7 +10,7 @@ import (
 )
 
 // Holds gives what the server has outside, in the order in which a build makes
-// it: its claims, its ports, then the guest on its host. They are the ledger lines of an
+// it: its claims, its ports, its volumes, then the guest on its host. They are the ledger lines of an
 // operation that takes them away, Seq and Attempt left to the ledger. A claim
 // that is owed is its host's to give back, once the guest in it is gone.
 func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.Effect, error) {
@@ -21,8 +21,11 @@ func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.
 		UNION ALL
 		SELECT $4, '' WHERE EXISTS (SELECT FROM compute.server_ports WHERE server_id = $1 AND bound)
 		UNION ALL
+		SELECT $5, '' WHERE EXISTS (SELECT FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume'
+			AND (attachment_id <> '' OR volume_id <> '' AND (ours OR delete_on_termination)))
+		UNION ALL
 		SELECT $3, host_id::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
-		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts)
+		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

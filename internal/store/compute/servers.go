@@ -71,6 +71,8 @@ type Server struct {
 
 	// Ports are its network interfaces that are bound, in their order.
 	Ports []Interface
+	// Volumes are those that are attached.
+	Volumes []AttachedVolume
 	// Host is the one that HostID names; nil if none.
 	Host *Host
 	// Fault is the newest one, read only for servers in ERROR or deleted.
@@ -105,7 +107,7 @@ const serverColumns = `s.id, s.project_id, s.user_id, s.name, s.hostname, s.desc
 	s.launched_at, s.terminated_at, s.created_at, s.updated_at, s.deleted_at,
 	COALESCE(s.operation_id, ''), COALESCE(s.next_operation_id, ''), s.generation,
 	h.name, h.availability_zone, h.disabled, h.forced_down, h.seen_ago,
-	f.code, f.message, f.details, f.created_at, ` + interfaces
+	f.code, f.message, f.details, f.created_at, ` + interfaces + `, ` + attachedVolumes
 
 // serverFrom joins the host and, for states that show one, the newest fault.
 const serverFrom = ` FROM compute.servers s
@@ -120,7 +122,7 @@ const serverFrom = ` FROM compute.servers s
 // row of a page.
 type serverRow struct {
 	Server
-	flavor, imageProperties, metadata, systemMetadata, placement, ports pgtype.DriverBytes
+	flavor, imageProperties, metadata, systemMetadata, placement, ports, volumes pgtype.DriverBytes
 
 	host struct {
 		name, zone           *string
@@ -146,7 +148,7 @@ func (r *serverRow) fields() []any {
 		&s.LaunchedAt, &s.TerminatedAt, &s.CreatedAt, &s.UpdatedAt, &s.DeletedAt,
 		&s.OperationID, &s.NextOperationID, &s.Generation,
 		&r.host.name, &r.host.zone, &r.host.disabled, &r.host.forcedDown, &r.host.seenAgo,
-		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt, &r.ports}
+		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt, &r.ports, &r.volumes}
 }
 
 // server makes the server of the row that was just scanned.
@@ -160,6 +162,9 @@ func (r *serverRow) server() (*Server, error) {
 	)
 	if string(r.placement) != "{}" {
 		err = errors.Join(err, json.Unmarshal(r.placement, &s.Placement))
+	}
+	if r.volumes != nil {
+		err = errors.Join(err, json.Unmarshal(r.volumes, &s.Volumes))
 	}
 	if r.ports != nil {
 		err = errors.Join(err, json.Unmarshal(r.ports, &s.Ports))

@@ -1,10 +1,12 @@
 package compute
 
-// A server's addresses, by the name of their network (contracts:
-// response-schemas.json, servers.show; api_samples/servers).
+// What is plugged into a server, as it is shown: addresses and volumes
+// (contracts: response-schemas.json, servers.show; api_samples/servers).
 
 import (
 	"net/netip"
+
+	"holdfast.dev/internal/store/compute"
 )
 
 // address is one of a server's, fixed or floating.
@@ -29,4 +31,21 @@ func (v serverView) addresses() map[string][]address {
 		}
 	}
 	return all
+}
+
+// attachedIDs are its volumes up to 2.2; from 2.3 on they also show whether they
+// end with the server.
+func (v serverView) attachedIDs() []map[string]string {
+	all := []map[string]string{}
+	for _, volume := range v.Volumes {
+		all = append(all, map[string]string{"id": volume.ID})
+	}
+	return all
+}
+
+func (v serverView) attached() []compute.AttachedVolume {
+	if v.Volumes == nil {
+		return []compute.AttachedVolume{}
+	}
+	return v.Volumes
 }

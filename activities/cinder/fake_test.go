@@ -1,0 +1,173 @@
+package cinder_test
+
+// A Cinder with what the steps use of it, in memory.
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+)
+
+// object is a volume or an attachment as it goes over the wire.
+type object map[string]any
+
+// fake is the service. Its fields are read by tests while nothing calls it.
+type fake struct {
+	mu          sync.Mutex
+	volumes     map[string]object
+	attachments map[string]object
+	made        int
+	calls       []string
+
+	// loseAt closes the connection of that call (from 0) once it is done; -1 never.
+	loseAt int
+	// refuse answers a method and path with an error.
+	refuse map[string]refusal
+	// slow is how often a volume that is made is looked at before it is ready;
+	// becomes is what it is then.
+	slow    int
+	becomes string
+}
+
+type refusal struct {
+	status  int
+	message string
+}
+
+func newFake(t *testing.T) (*fake, *gophercloud.ServiceClient) {
+	t.Helper()
+	f := &fake{volumes: map[string]object{}, attachments: map[string]object{}, loseAt: -1, refuse: map[string]refusal{}, becomes: "available"}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return f, &gophercloud.ServiceClient{
+		ProviderClient: &gophercloud.ProviderClient{HTTPClient: *server.Client()},
+		Endpoint:       server.URL + "/v3/", Type: "block-storage", Microversion: "3.44",
+	}
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call := len(f.calls)
+	f.calls = append(f.calls, r.Method+" "+r.URL.Path)
+	status, body := f.answer(r)
+	if r.Header.Get("OpenStack-API-Version") != "volume 3.44" {
+		status, body = cinderError(http.StatusNotAcceptable, "microversion")
+	}
+	if call == f.loseAt {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if body != nil {
+		_ = json.NewEncoder(w).Encode(body)
+	}
+}
+
+func (f *fake) answer(r *http.Request) (int, any) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v3/"), "/")
+	if no, ok := f.refuse[r.Method+" "+parts[0]]; ok {
+		return cinderError(no.status, no.message)
+	}
+	var body map[string]object
+	if r.Body != nil {
+		_ = json.NewDecoder(r.Body).Decode(&body)
+	}
+	id := ""
+	if len(parts) > 1 && parts[1] != "detail" {
+		id = parts[1]
+	}
+	if parts[0] == "volumes" {
+		return f.volume(r, id, body["volume"])
+	}
+	return f.attachment(r, id, body)
+}
+
+func (f *fake) volume(r *http.Request, id string, asked object) (int, any) {
+	v, there := f.volumes[id]
+	switch {
+	case id != "" && !there:
+		return cinderError(http.StatusNotFound, "Volume "+id+" could not be found.")
+	case r.Method == http.MethodPost:
+		f.made++
+		asked["id"], asked["status"], asked["looks"] = fmt.Sprintf("made-%d", f.made), "creating", 0
+		f.volumes[asked["id"].(string)] = asked
+		return http.StatusAccepted, object{"volume": asked}
+	case r.Method == http.MethodDelete:
+		if v["status"] != "available" && v["status"] != "error" || v["snapshots"] != nil {
+			return cinderError(http.StatusBadRequest, "Volume status must be available or error")
+		}
+		delete(f.volumes, id)
+		return http.StatusAccepted, nil
+	case id != "":
+		if v["status"] == "creating" {
+			if looks := v["looks"].(int); looks < f.slow {
+				v["looks"] = looks + 1
+			} else {
+				v["status"] = f.becomes
+			}
+		}
+		return http.StatusOK, object{"volume": v}
+	}
+	found := []object{}
+	for _, v := range f.volumes {
+		if v["name"] == r.URL.Query().Get("name") {
+			found = append(found, v)
+		}
+	}
+	return http.StatusOK, object{"volumes": found}
+}
+
+func (f *fake) attachment(r *http.Request, id string, body map[string]object) (int, any) {
+	at, there := f.attachments[id]
+	switch {
+	case id != "" && !there:
+		return cinderError(http.StatusNotFound, "no such attachment")
+	case r.Method == http.MethodPost && id == "":
+		asked := body["attachment"]
+		v := f.volumes[asked["volume_uuid"].(string)]
+		if v == nil {
+			return cinderError(http.StatusNotFound, "no such volume")
+		}
+		if v["status"] != "available" {
+			return cinderError(http.StatusBadRequest, "status must be available")
+		}
+		v["status"] = "reserved"
+		f.made++
+		at = object{"id": fmt.Sprintf("attachment-%d", f.made), "volume_id": v["id"], "instance": asked["instance_uuid"], "status": "reserved"}
+		f.attachments[at["id"].(string)] = at
+		return http.StatusOK, object{"attachment": at}
+	case r.Method == http.MethodPost: // os-complete
+		at["status"], f.volumes[at["volume_id"].(string)]["status"] = "attached", "in-use"
+		return http.StatusNoContent, nil
+	case r.Method == http.MethodPut:
+		at["connector"], at["status"] = body["attachment"]["connector"], "attaching"
+		return http.StatusOK, object{"attachment": at}
+	case r.Method == http.MethodDelete:
+		delete(f.attachments, id)
+		f.volumes[at["volume_id"].(string)]["status"] = "available"
+		return http.StatusOK, object{"attachments": []any{}}
+	}
+	found := []object{}
+	for _, at := range f.attachments {
+		if at["instance"] == r.URL.Query().Get("instance_id") {
+			found = append(found, at)
+		}
+	}
+	return http.StatusOK, object{"attachments": found}
+}
+
+func (f *fake) own(id string) object {
+	f.volumes[id] = object{"id": id, "name": "mine", "status": "available"}
+	return f.volumes[id]
+}
+
+func cinderError(status int, message string) (int, any) {
+	return status, object{"fault": object{"code": status, "message": message}}
+}

@@ -1,0 +1,85 @@
+package steps
+
+// Family cinder: the volumes of a server, all of them in one step. What a server
+// asked for and what it got are rows; how a volume is reached goes by the host
+// link and never through the history.
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// AttachIn makes the volumes of the fenced operation's server and attaches
+// them to a host.
+type AttachIn struct {
+	Fence  Fence  `json:"fence"`
+	HostID string `json:"host_id"`
+}
+
+// AttachOut says whether it has come to an end.
+type AttachOut struct {
+	// Pending names a volume that is still being made; the step is called again
+	// after a while.
+	Pending string `json:"pending,omitempty"`
+	Status  string `json:"status,omitempty"`
+	// Patience is how long volumes may take to be made (Nova:
+	// block_device_allocate_retries and its interval).
+	Patience time.Duration `json:"patience,omitempty"`
+}
+
+// CompleteIn tells Cinder that the guest has its volumes.
+type CompleteIn struct {
+	Fence Fence `json:"fence"`
+}
+
+// ReleaseVolumesIn takes the fenced operation's server off its volumes.
+type ReleaseVolumesIn struct {
+	Fence Fence `json:"fence"`
+	// Terminate deletes volumes as a server's end has it, by
+	// delete_on_termination; without it the build is undone, and what was made
+	// for it is deleted.
+	Terminate bool `json:"terminate,omitempty"`
+}
+
+// CinderActivities is implemented by activities/cinder.
+type CinderActivities interface {
+	// Attach finds by mark what an earlier call has made. Errors: Invalid,
+	// NotFound, Conflict, OverLimit (with the original's codes and texts),
+	// Unavailable, Superseded.
+	Attach(context.Context, AttachIn) (AttachOut, error)
+	// Complete: what is complete already is success. Errors: Unavailable,
+	// NotFound, Superseded.
+	Complete(context.Context, CompleteIn) (struct{}, error)
+	// Release: what is gone already is success. Errors: Unavailable, Superseded.
+	Release(context.Context, ReleaseVolumesIn) (struct{}, error)
+}
+
+// Cinder is the family's caller.
+var Cinder cinderSteps
+
+type cinderSteps struct{}
+
+var (
+	cinderAttach   = serviceStep("cinder.Attach", service)
+	cinderComplete = serviceStep("cinder.Complete", service)
+	cinderRelease  = serviceStep("cinder.Release", undo)
+)
+
+// Attach makes and attaches a server's volumes.
+func (cinderSteps) Attach(ctx workflow.Context, in AttachIn) (AttachOut, error) {
+	return call[AttachOut](ctx, cinderAttach, ControlQueue, in)
+}
+
+// Complete says that a server's volumes are in use.
+func (cinderSteps) Complete(ctx workflow.Context, in CompleteIn) error {
+	_, err := call[struct{}](ctx, cinderComplete, ControlQueue, in)
+	return err
+}
+
+// Release takes a server off its volumes.
+func (cinderSteps) Release(ctx workflow.Context, in ReleaseVolumesIn) error {
+	_, err := call[struct{}](ctx, cinderRelease, ControlQueue, in)
+	return err
+}

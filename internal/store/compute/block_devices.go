@@ -1,0 +1,102 @@
+package compute
+
+// The block devices of servers: what was asked for, the volumes that were made
+// of it, and their attachments.
+
+import (
+	"context"
+	"slices"
+
+	"holdfast.dev/internal/store"
+)
+
+// BlockDevice is a row of a server's block device mapping (contracts:
+// request-schemas.json, block_device_mapping_v2).
+type BlockDevice struct {
+	ServerID string
+	// Position orders a server's devices, from 0.
+	Position int
+	// SourceType is image, snapshot, volume or blank; DestinationType is local
+	// or volume.
+	SourceType, DestinationType string
+	// SourceID is the image or snapshot that a volume is made of.
+	SourceID string
+	// VolumeID is the one that was asked for, or the one that was made.
+	VolumeID string
+	// Ours is a volume that is made for the server.
+	Ours                bool
+	VolumeSizeGB        int
+	VolumeType          string
+	BootIndex           *int
+	DeviceName          string
+	DeviceType, DiskBus string
+	GuestFormat         string
+	Tag                 string
+	DeleteOnTermination bool
+	// AttachmentID is Cinder's; empty while the volume is not attached.
+	AttachmentID string
+}
+
+// IsVolume says whether Cinder has the device.
+func (d *BlockDevice) IsVolume() bool { return d.DestinationType == "volume" }
+
+const blockDeviceColumns = `server_id::text, position, source_type, destination_type, source_id, volume_id, ours, volume_size_gb,
+	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id`
+
+func (d *BlockDevice) fields() []any {
+	return []any{&d.ServerID, &d.Position, &d.SourceType, &d.DestinationType, &d.SourceID, &d.VolumeID, &d.Ours, &d.VolumeSizeGB,
+		&d.VolumeType, &d.BootIndex, &d.DeviceName, &d.DeviceType, &d.DiskBus, &d.GuestFormat, &d.Tag, &d.DeleteOnTermination, &d.AttachmentID}
+}
+
+// InsertBlockDevices writes what a server's request asks for; Position is given
+// by the order, and what is to be made of an image, a snapshot or nothing is ours.
+func InsertBlockDevices(ctx context.Context, tx store.Tx, serverID string, devices []BlockDevice) error {
+	for i, d := range devices {
+		_, err := tx.Exec(ctx, `INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, source_id, volume_id,
+				ours, volume_size_gb, volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $4 = 'volume' AND $3 <> 'volume', $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+			serverID, i, d.SourceType, d.DestinationType, d.SourceID, d.VolumeID, d.VolumeSizeGB, d.VolumeType, d.BootIndex,
+			d.DeviceName, d.DeviceType, d.DiskBus, d.GuestFormat, d.Tag, d.DeleteOnTermination, d.AttachmentID)
+		if err != nil {
+			return store.Translate(err)
+		}
+	}
+	return nil
+}
+
+// BlockDevices gives the devices of one server, or of all servers of a page, by
+// server and position.
+func BlockDevices(ctx context.Context, q store.Queryer, serverIDs ...string) ([]*BlockDevice, error) {
+	rows, err := q.Query(ctx, `SELECT `+blockDeviceColumns+` FROM compute.block_devices
+		WHERE server_id = ANY ($1::uuid[]) ORDER BY server_id, position`, slices.DeleteFunc(slices.Clone(serverIDs), notUUID))
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	return collect(rows, (*BlockDevice).fields)
+}
+
+// SetVolume writes the volume and the attachment that a device has now. The
+// caller has checked the fence.
+func SetVolume(ctx context.Context, tx store.Tx, d *BlockDevice) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.block_devices SET volume_id = $3, attachment_id = $4 WHERE server_id = $1 AND position = $2`,
+		d.ServerID, d.Position, d.VolumeID, d.AttachmentID)
+	return store.Translate(err)
+}
+
+// ReleaseVolumes writes that nothing is attached any more and that the volumes
+// of ours are gone, or not the server's. The caller has checked the fence.
+func ReleaseVolumes(ctx context.Context, tx store.Tx, serverID string) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.block_devices SET attachment_id = '', volume_id = CASE WHEN ours THEN '' ELSE volume_id END
+		WHERE server_id = $1`, serverID)
+	return store.Translate(err)
+}
+
+// AttachedVolume is what is shown of a server's volume.
+type AttachedVolume struct {
+	ID                  string `json:"id"`
+	DeleteOnTermination bool   `json:"delete_on_termination"`
+}
+
+// attachedVolumes is a column of serverColumns: null for a server without.
+const attachedVolumes = `(SELECT jsonb_agg(jsonb_build_object('id', b.volume_id, 'delete_on_termination', b.delete_on_termination) ORDER BY b.position)
+	FROM compute.block_devices b WHERE b.server_id = s.id AND b.attachment_id <> '')`
