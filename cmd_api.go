@@ -3,6 +3,7 @@ package main
 // holdfast api: the service APIs and the host link.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -40,10 +41,6 @@ func apiCommand(env *cli.Env) *cobra.Command {
 }
 
 func runAPI(ctx context.Context, cfg *config.Config) (err error) {
-	tokens, err := authenticator(cfg)
-	if err != nil {
-		return err
-	}
 	key, err := hostlinkKey(cfg, hostlink.CreateKey)
 	if err != nil {
 		return err
@@ -54,7 +51,11 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 
-	health := telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe(), p.hostsProbe())
+	tokens, probes, err := p.authenticator()
+	if err != nil {
+		return err
+	}
+	health := telemetry.NewHealth(p.log, append(probes, p.databaseProbe(), p.temporalProbe(), p.hostsProbe())...)
 	services, err := p.services(tokens, health)
 	if err != nil {
 		return err
@@ -89,6 +90,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) 
 	}
 	return rest.New(rest.Options{
 		Authenticator: tokens,
+		AuthURI:       cmp.Or(p.cfg.Keystone.WWWAuthenticateURI, p.cfg.OpenStack.AuthURL),
 		Log:           p.log,
 		Registry:      p.registry,
 		Health:        health,
@@ -135,20 +137,6 @@ func (p *process) policies(service, file string) (*policy.Enforcer, error) {
 		OldDefaults: !p.cfg.Policy.EnforceNewDefaults,
 		Log:         p.log,
 	})
-}
-
-// authenticator is the only one there is: static tokens. Without them nobody
-// could be let in, so the API doesn't start.
-func authenticator(cfg *config.Config) (rest.Authenticator, error) {
-	if len(cfg.Dev.StaticTokens) == 0 {
-		return nil, faults.New(faults.Invalid, "NoAuthenticator",
-			"there is nothing to check tokens with: set dev.static_tokens (development and tests only)")
-	}
-	who := map[string]policy.Credentials{}
-	for _, t := range cfg.Dev.StaticTokens {
-		who[t.Token] = policy.Credentials{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
-	}
-	return rest.NewStaticTokens(who), nil
 }
 
 // hostlinkKey gets the deployment's key by load.

@@ -104,7 +104,8 @@ func TestServeSaysWhatItCantListenOn(t *testing.T) {
 // Without a way to check tokens the API doesn't start.
 func TestNoTokensNoAPI(t *testing.T) {
 	t.Parallel()
-	if _, err := authenticator(&config.Config{}); err == nil || !strings.Contains(err.Error(), "dev.static_tokens") {
+	p := &process{cfg: &config.Config{}, log: slog.New(slog.DiscardHandler)}
+	if _, _, err := p.authenticator(); err == nil || !strings.Contains(err.Error(), "dev.static_tokens") {
 		t.Errorf("got %v", err)
 	}
 }

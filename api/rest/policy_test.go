@@ -71,3 +71,47 @@ rules:
 		t.Errorf("a service without an enforcer: %v", err)
 	}
 }
+
+// A service that passes a request on proves itself by its own token.
+func TestServiceTokens(t *testing.T) {
+	t.Parallel()
+	echo := &Service{Name: "things", Prefix: "/v1", Faults: widgets.Faults, Operations: []Operation{
+		{Method: "GET", Path: "/things", Success: 200, Handler: func(r *Request) (*Response, error) {
+			return JSON([]string{r.Identity.UserID, r.Identity.ServiceUserID}), nil
+		}},
+	}}
+	handler, err := New(Options{
+		Authenticator: NewStaticTokens(map[string]policy.Credentials{
+			"user": {UserID: "u"}, "service": {UserID: "s", Roles: []string{"service"}}, "admin": {UserID: "a", Roles: []string{"admin"}},
+		}),
+		AuthURI: "http://keystone/v3", Log: slog.New(slog.DiscardHandler), MaxBody: 64, Timeout: time.Minute,
+	}, echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := `{"error":"` + errUnauthorized.Message + `"}`
+	for _, c := range []struct {
+		token, service string
+		status         int
+		want           string
+	}{
+		{"user", "", 200, `["u",""]`},
+		{"user", "service", 200, `["u","s"]`},
+		{"user", "admin", 401, refused},
+		{"user", "unknown", 401, refused},
+		{"unknown", "service", 401, refused},
+		{"", "service", 401, refused},
+	} {
+		request := httptest.NewRequest("GET", "/v1/things", nil)
+		request.Header.Set("X-Auth-Token", c.token)
+		request.Header.Set("X-Service-Token", c.service)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code != c.status || answer.Body.String() != c.want {
+			t.Errorf("%q through %q: %d %s", c.token, c.service, answer.Code, answer.Body)
+		}
+		if got := answer.Header().Get("WWW-Authenticate"); (got == `Keystone uri="http://keystone/v3"`) != (c.status == 401) {
+			t.Errorf("%q through %q: WWW-Authenticate %q", c.token, c.service, got)
+		}
+	}
+}

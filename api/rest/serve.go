@@ -91,14 +91,28 @@ func (r *Request) admit(rawQuery string, o *Operation) error {
 	return r.permit(o)
 }
 
+// authenticate finds out who asks, and through which service, if one passed the
+// request on with a token of its own.
 func (s *Server) authenticate(r *http.Request, e *exchange) (Identity, error) {
-	token := r.Header.Get("X-Auth-Token")
+	who, err := s.owner(r, "X-Auth-Token")
+	e.identity = who
+	if err != nil || r.Header.Get("X-Service-Token") == "" {
+		return who, err
+	}
+	service, err := s.owner(r, "X-Service-Token")
+	if err != nil {
+		return Identity{}, err
+	}
+	return who.Through(service)
+}
+
+// owner is whom the token in a header belongs to.
+func (s *Server) owner(r *http.Request, header string) (Identity, error) {
+	token := r.Header.Get(header)
 	if token == "" {
 		return Identity{}, errUnauthorized
 	}
-	identity, err := s.Authenticator.Authenticate(r.Context(), token)
-	e.identity = identity
-	return identity, err
+	return s.Authenticator.Authenticate(r.Context(), token)
 }
 
 // announce tells the client the version that its answer has.

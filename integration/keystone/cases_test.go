@@ -399,8 +399,7 @@ func catalog(w *world) {
 	who := w.who(w.token(w.inProject(w.user.ID)))
 	provider, err := w.keystone.For(who)
 	w.must(err)
-	at := w.keystone.Endpoints()
-	at.Type = kind
+	at := gophercloud.EndpointOpts{Type: kind, Region: "RegionOne", Availability: gophercloud.AvailabilityPublic}
 	if got, err := provider.EndpointLocator(at); err != nil || got != "http://127.0.0.1:1/one/"+w.project.ID+"/" {
 		w.t.Errorf("%q %v", got, err)
 	}
@@ -408,8 +407,7 @@ func catalog(w *world) {
 	if got, err := provider.EndpointLocator(at); err == nil {
 		w.t.Errorf("an internal endpoint that isn't there: %q", got)
 	}
-	at = w.keystone.Endpoints()
-	at.Type = "identity"
+	at.Type, at.Availability = "identity", gophercloud.AvailabilityPublic
 	if got, err := provider.EndpointLocator(at); err != nil || !strings.HasPrefix(got, "http://127.0.0.1:") {
 		w.t.Errorf("identity: %q %v", got, err)
 	}

@@ -110,7 +110,7 @@ func (w *world) newKeystone(serviceUser string) *identity.Keystone {
 	w.t.Helper()
 	k, err := identity.New(identity.Options{
 		AuthURL: w.server.url, Username: serviceUser, Password: password, UserDomain: "Default",
-		Project: w.project.Name, ProjectDomain: "Default", Interface: "public", Region: "RegionOne",
+		Project: w.project.Name, ProjectDomain: "Default",
 		Timeout: 30 * time.Second, CacheTime: time.Minute, CacheSize: 100, Log: slog.New(slog.DiscardHandler),
 	})
 	w.must(err)

@@ -12,6 +12,7 @@ type Config struct {
 	Compute   Compute   `koanf:"compute"`
 	Policy    Policy    `koanf:"policy"`
 	OpenStack OpenStack `koanf:"openstack"`
+	Keystone  Keystone  `koanf:"keystone"`
 	Hostlink  Hostlink  `koanf:"hostlink"`
 	Secrets   Secrets   `koanf:"secrets"`
 	Metadata  Metadata  `koanf:"metadata"`
@@ -73,6 +74,15 @@ type OpenStack struct {
 	Project       string `koanf:"project"`
 	ProjectDomain string `koanf:"project_domain"`
 	Region        string `koanf:"region"`
+}
+
+// Keystone is how tokens are checked, by the service user of OpenStack.
+type Keystone struct {
+	WWWAuthenticateURI string        `koanf:"www_authenticate_uri"`
+	TokenCacheTime     time.Duration `koanf:"token_cache_time"`
+	TokenCacheSize     int           `koanf:"token_cache_size"`
+	Timeout            time.Duration `koanf:"timeout"`
+	CAFile             string        `koanf:"cafile"`
 }
 
 // Hostlink is the connection between hosts and the API.

@@ -59,6 +59,12 @@ var keys = []Key{
 	{"openstack.project_domain", "Default", "Name of that project's domain."},
 	{"openstack.region", "", "Region whose services are called; empty takes the first of the catalog."},
 
+	{"keystone.www_authenticate_uri", "", "Where clients are told to get tokens, with every 401; empty takes openstack.auth_url (www_authenticate_uri)."},
+	{"keystone.token_cache_time", 300 * time.Second, "How long a valid token is believed without asking again, and so the longest time that a revoked one still works (token_cache_time)."},
+	{"keystone.token_cache_size", 10000, "Most tokens that are remembered."},
+	{"keystone.timeout", 10 * time.Second, "Longest time for a call to Keystone."},
+	{"keystone.cafile", "", "File with certificates to trust beside the system's; empty for none (cafile)."},
+
 	{"hostlink.url", "http://127.0.0.1:8775", "Where hosts reach the host link of the API."},
 	{"hostlink.listen", "127.0.0.1:8775", "Address on which the API serves the host link."},
 	{"hostlink.key_file", "", "File with the deployment's host link key."},

@@ -134,6 +134,9 @@ func (c *Config) check() error {
 		{"api.starter_queue", int64(c.API.StarterQueue)},
 		{"api.starter_workers", int64(c.API.StarterWorkers)},
 		{"api.max_page_size", int64(c.API.MaxPageSize)},
+		{"keystone.token_cache_time", int64(c.Keystone.TokenCacheTime)},
+		{"keystone.token_cache_size", int64(c.Keystone.TokenCacheSize)},
+		{"keystone.timeout", int64(c.Keystone.Timeout)},
 		{"compute.host_down_after", int64(c.Compute.HostDownAfter)},
 		{"host.report_interval", int64(c.Host.ReportInterval)},
 	} {

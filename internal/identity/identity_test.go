@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/policy"
@@ -23,7 +23,7 @@ const down = "The Keystone service is temporarily unavailable."
 func options(address string) Options {
 	return Options{
 		AuthURL: address + "/v3", Username: "nova", Password: "pass-word", UserDomain: "Default", Project: "service", ProjectDomain: "Default",
-		Interface: "internal", Timeout: 20 * time.Second, CacheTime: 5 * time.Minute, CacheSize: 100, Log: slog.New(slog.DiscardHandler),
+		Timeout: 20 * time.Second, CacheTime: 5 * time.Minute, CacheSize: 100, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -293,9 +293,7 @@ func TestFor(t *testing.T) {
 	t.Parallel()
 	keystone := newFake(t)
 	keystone.valid["alice"] = time.Now().Add(time.Hour)
-	o := options(keystone.URL)
-	o.Region = "one"
-	k, _ := newKeystone(t, o)
+	k, _ := newKeystone(t, options(keystone.URL))
 	who, err := k.Authenticate(t.Context(), "alice")
 	if err != nil {
 		t.Fatal(err)
@@ -304,15 +302,12 @@ func TestFor(t *testing.T) {
 	if err != nil || provider.Token() != "alice" {
 		t.Fatalf("%v %q", err, provider.Token())
 	}
-	at := k.Endpoints()
-	at.ApplyDefaults("image")
-	if got, err := provider.EndpointLocator(at); err != nil || got != "http://127.0.0.1:9/image/" {
-		t.Errorf("%q %v", got, err)
-	}
-	o.Region = "two"
-	other, _ := newKeystone(t, o)
-	if _, err := openstack.NewImageV2(provider, other.Endpoints()); err == nil {
-		t.Error("an endpoint was found in a region that has none")
+	for region, want := range map[string]string{"one": "http://127.0.0.1:9/image/", "two": ""} {
+		at := gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal}
+		at.ApplyDefaults("image")
+		if got, err := provider.EndpointLocator(at); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q %v, want %q", region, got, err, want)
+		}
 	}
 }
 
@@ -321,7 +316,6 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		`"keystone" is no URL of Keystone`:                                         func(o *Options) { o.AuthURL = "keystone" },
 		`"ftp://keystone/v3" is no URL of Keystone`:                                func(o *Options) { o.AuthURL = "ftp://keystone/v3" },
-		`"private" is no interface of endpoints: public, internal or admin`:        func(o *Options) { o.Interface = "private" },
 		"Keystone's timeout, cache time and cache size must be more than 0":        func(o *Options) { o.CacheSize = 0 },
 		"the CA file can't be read: open /no/such/file: no such file or directory": func(o *Options) { o.CAFile = "/no/such/file" },
 		"identity_test.go holds no certificate":                                    func(o *Options) { o.CAFile = "identity_test.go" },

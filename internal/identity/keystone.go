@@ -39,8 +39,6 @@ type Options struct {
 	// the role service (or admin) to check tokens.
 	Username, Password, UserDomain string
 	Project, ProjectDomain         string
-	// Region and Interface (public, internal or admin) choose endpoints.
-	Region, Interface string
 	// CAFile holds certificates to trust beside the system's; empty for none.
 	CAFile string
 	// Timeout is the longest time for one call.
@@ -98,11 +96,6 @@ func (o *Options) check() error {
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return faults.New(faults.Invalid, "InvalidConfiguration", "%q is no URL of Keystone", o.AuthURL)
 	}
-	switch gophercloud.Availability(o.Interface) {
-	case gophercloud.AvailabilityPublic, gophercloud.AvailabilityInternal, gophercloud.AvailabilityAdmin:
-	default:
-		return faults.New(faults.Invalid, "InvalidConfiguration", "%q is no interface of endpoints: public, internal or admin", o.Interface)
-	}
 	if o.Timeout <= 0 || o.CacheTime <= 0 || o.CacheSize <= 0 {
 		return faults.New(faults.Invalid, "InvalidConfiguration", "Keystone's timeout, cache time and cache size must be more than 0")
 	}
@@ -143,15 +136,6 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return answer, err
 }
-
-// Endpoints chooses endpoints of a catalog as configured, for gophercloud's
-// service clients.
-func (k *Keystone) Endpoints() gophercloud.EndpointOpts {
-	return gophercloud.EndpointOpts{Region: k.options.Region, Availability: gophercloud.Availability(k.options.Interface)}
-}
-
-// URI is where clients are told to get tokens.
-func (k *Keystone) URI() string { return k.options.AuthURL }
 
 // Ping says whether Keystone answers.
 func (k *Keystone) Ping(ctx context.Context) error {
