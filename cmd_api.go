@@ -56,7 +56,7 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	health := telemetry.NewHealth(p.log, append(probes, p.databaseProbe(), p.temporalProbe(), p.hostsProbe())...)
-	services, err := p.services(tokens, health)
+	services, err := p.services(tokens, health, key)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 }
 
 // services is the handler of every service API.
-func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) (http.Handler, error) {
+func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, key hostlink.Key) (http.Handler, error) {
 	rules, err := p.policies("compute", p.cfg.Compute.PolicyFile)
 	if err != nil {
 		return nil, err
@@ -85,6 +85,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health) 
 		Engine:        p.engine,
 		Starter:       p.starter,
 		Policy:        rules,
+		Consoles:      hostlink.NewReader(key),
 		HostDownAfter: p.cfg.Compute.HostDownAfter,
 		MaxPageSize:   p.cfg.API.MaxPageSize,
 	}

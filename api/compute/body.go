@@ -73,3 +73,16 @@ func readBody[T any](r *rest.Request, name string) (*T, error) {
 	}
 	return value, nil
 }
+
+// rebootType is SOFT or HARD, in any case of letters.
+type rebootType string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *rebootType) UnmarshalJSON(text []byte) error {
+	word := strings.ToUpper(strings.Trim(string(text), `"`))
+	if word != "SOFT" && word != "HARD" {
+		return invalidField("type", text, "%s is not one of ['HARD', 'Hard', 'hard', 'SOFT', 'Soft', 'soft']", rest.PyRepr(text))
+	}
+	*t = rebootType(word)
+	return nil
+}

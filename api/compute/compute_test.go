@@ -37,6 +37,8 @@ type offers struct {
 	ids []string
 }
 
+func (o *offers) Knock(id string) { o.Offer("knock " + id) }
+
 func (o *offers) Offer(id string) {
 	o.Lock()
 	defer o.Unlock()

@@ -19,11 +19,16 @@ import (
 // Engine is what the handlers ask of internal/engine.
 type Engine interface {
 	Accept(context.Context, store.Tx, engine.Request) (engine.Accepted, error)
+	Put(context.Context, store.Tx, engine.Event) (operationID string, err error)
+	Operations(context.Context, store.Queryer, engine.Filter) ([]engine.Operation, error)
+	Events(ctx context.Context, q store.Queryer, operationIDs ...string) ([]engine.OperationEvent, error)
 }
 
-// Starter is offered operations that have been accepted; it never blocks.
+// Starter is offered operations that have been accepted, and knocks at those
+// that have something in their inbox; it never blocks.
 type Starter interface {
 	Offer(operationID string)
+	Knock(operationID string)
 }
 
 // API is the compute service.
@@ -33,6 +38,8 @@ type API struct {
 	Starter Starter
 	// Policy holds the service's rules (schemas/policies/compute.yaml).
 	Policy rest.Enforcer
+	// Consoles reads guests' consoles from their hosts.
+	Consoles Consoles
 	// HostDownAfter is the silence after which a host counts as down.
 	HostDownAfter time.Duration
 	// MaxPageSize is the most servers on a page.
@@ -76,7 +83,7 @@ func documents() []rest.Operation {
 
 // operations is the table, one folder of paths after the other.
 func (a *API) operations() []rest.Operation {
-	return slices.Concat(a.serverOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.quotaOperations())
+	return slices.Concat(a.serverOperations(), a.actionOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.quotaOperations())
 }
 
 func (a *API) serverOperations() []rest.Operation {
@@ -85,8 +92,44 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "POST", Path: "/servers", Policy: "os_compute_api:servers:create", Success: 202, Handler: a.createServer},
 		{Method: "GET", Path: "/servers/detail", Policy: "os_compute_api:servers:detail", Success: 200, Handler: a.listServersDetail},
 		{Method: "GET", Path: "/servers/{id}", Policy: "os_compute_api:servers:show", Success: 200, Handler: a.showServer},
+		{Method: "PUT", Path: "/servers/{id}", Policy: "os_compute_api:servers:update", Success: 200, Handler: a.updateServer},
 		{Method: "DELETE", Path: "/servers/{id}", Policy: "os_compute_api:servers:delete", Success: 204, Handler: a.deleteServer},
+		{Method: "GET", Path: "/servers/{server_id}/ips", Policy: "os_compute_api:ips:index", Success: 200, Handler: a.listIPs},
+		{Method: "GET", Path: "/servers/{server_id}/ips/{id}", Policy: "os_compute_api:ips:show", Success: 200, Handler: a.showIPs},
+		{Method: "GET", Path: "/servers/{server_id}/metadata", Policy: "os_compute_api:server-metadata:index", Success: 200, Handler: a.listMetadata},
+		{Method: "POST", Path: "/servers/{server_id}/metadata", Policy: "os_compute_api:server-metadata:create", Success: 200, Handler: a.addMetadata},
+		{Method: "PUT", Path: "/servers/{server_id}/metadata", Policy: "os_compute_api:server-metadata:update_all", Success: 200, Handler: a.replaceMetadata},
+		{Method: "GET", Path: "/servers/{server_id}/metadata/{id}", Policy: "os_compute_api:server-metadata:show", Success: 200, Handler: a.showMetadataItem},
+		{Method: "PUT", Path: "/servers/{server_id}/metadata/{id}", Policy: "os_compute_api:server-metadata:update", Success: 200, Handler: a.setMetadataItem},
+		{Method: "DELETE", Path: "/servers/{server_id}/metadata/{id}", Policy: "os_compute_api:server-metadata:delete", Success: 204, Handler: a.deleteMetadataItem},
+		{Method: "GET", Path: "/servers/{server_id}/tags", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:index", Success: 200, Handler: a.listTags},
+		{Method: "PUT", Path: "/servers/{server_id}/tags", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:update_all", Success: 200, Handler: a.setTags},
+		{Method: "DELETE", Path: "/servers/{server_id}/tags", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:delete_all", Success: 204, Handler: a.deleteTags},
+		{Method: "GET", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:show", Success: 204, Handler: a.showTag},
+		{Method: "PUT", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:update", Success: 201, Handler: a.addTag},
+		{Method: "DELETE", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:delete", Success: 204, Handler: a.deleteTag},
+		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions", Policy: "os_compute_api:os-instance-actions:list", Success: 200, Handler: a.listInstanceActions},
+		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions/{id}", Policy: "os_compute_api:os-instance-actions:show", Success: 200, Handler: a.showInstanceAction},
+		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},
 	}
+}
+
+// actionOperations are the rows of POST /servers/{id}/action.
+func (a *API) actionOperations() []rest.Operation {
+	rows := []rest.Operation{
+		{Action: "reboot", Policy: policyReboot, Success: 202, Handler: a.reboot},
+		{Action: "lock", Policy: policyLock, Success: 202, Handler: a.lockServer},
+		{Action: "unlock", Policy: policyUnlock, Success: 202, Handler: a.unlockServer},
+		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.deleteServer},
+		{Action: "os-getConsoleOutput", Policy: "os_compute_api:os-console-output", Success: 200, Handler: a.consoleOutput},
+	}
+	for _, action := range powerActions {
+		rows = append(rows, rest.Operation{Action: action.key, Policy: action.policy, Success: 202, Handler: a.act(action)})
+	}
+	for i := range rows {
+		rows[i].Method, rows[i].Path = "POST", "/servers/{id}/action"
+	}
+	return rows
 }
 
 func (a *API) flavorOperations() []rest.Operation {

@@ -49,3 +49,19 @@ func (v serverView) attached() []compute.AttachedVolume {
 	}
 	return v.Volumes
 }
+
+// plainAddress is an address as /ips shows it.
+type plainAddress struct {
+	Version int    `json:"version"`
+	Address string `json:"addr"`
+}
+
+func plainAddresses(all map[string][]address) map[string][]plainAddress {
+	plain := make(map[string][]plainAddress, len(all))
+	for network, addresses := range all {
+		for _, a := range addresses {
+			plain[network] = append(plain[network], plainAddress{a.Version, a.Address})
+		}
+	}
+	return plain
+}

@@ -5,8 +5,6 @@ package compute
 // microversions.json.
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"time"
 
@@ -66,7 +64,7 @@ var serverFields = []field{
 	{name: "links", value: func(v serverView) any { return selfLinks(v.request, "servers", v.ID) }},
 	{name: "progress", value: func(v serverView) any { return v.progress() }},
 	{name: "fault", value: func(v serverView) any { return v.fault() }},
-	{name: "OS-DCF:diskConfig", value: func(serverView) any { return diskConfigManual }},
+	{name: "OS-DCF:diskConfig", value: func(v serverView) any { return v.DiskConfig }},
 	{name: "OS-EXT-AZ:availability_zone", value: func(v serverView) any { return v.zone() }},
 	{name: "config_drive", value: func(v serverView) any { return pythonTrue(v.ConfigDrive) }},
 	{name: "key_name", value: func(v serverView) any { return v.KeyName }},
@@ -91,7 +89,7 @@ var serverFields = []field{
 	{name: "locked", versions: microversion.From(9), value: func(v serverView) any { return v.Locked }},
 	{name: "host_status", versions: microversion.From(16), policy: policyHostStatus, value: func(v serverView) any { return v.hostStatus() }},
 	{name: "description", versions: microversion.From(19), value: func(v serverView) any { return v.Description }},
-	{name: "tags", versions: microversion.From(26), value: func(serverView) any { return []string{} }},
+	{name: "tags", versions: microversion.From(26), value: func(v serverView) any { return v.Tags }},
 	{name: "trusted_image_certificates", versions: microversion.From(63), value: func(serverView) any { return nil }},
 	{name: "server_groups", versions: microversion.From(71), value: func(serverView) any { return []string{} }},
 	{name: "locked_reason", versions: microversion.From(73), value: func(v serverView) any { return v.LockedReason }},
@@ -141,11 +139,7 @@ func (v serverView) hostName() string {
 
 // hostID tells a project which of its servers share a host, and no more.
 func (v serverView) hostID() string {
-	if v.Host == nil {
-		return ""
-	}
-	sum := sha256.Sum224([]byte(v.ProjectID + v.Host.Name))
-	return hex.EncodeToString(sum[:])
+	return hostIDOf(v.ProjectID, v.hostName())
 }
 
 func (v serverView) zone() string {
