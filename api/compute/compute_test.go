@@ -45,6 +45,13 @@ func (o *offers) Offer(id string) {
 	o.ids = append(o.ids, id)
 }
 
+// console is what every guest has written.
+type console struct{}
+
+func (console) Console(context.Context, string, string, string, int) ([]byte, error) {
+	return []byte("one\x1b\ntwo\nthree\n"), nil
+}
+
 type cloud struct {
 	t      *testing.T
 	db     *store.DB
@@ -66,12 +73,13 @@ func newCloud(t *testing.T) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{t: t, db: db, offers: &offers{}}
-	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), HostDownAfter: time.Minute, MaxPageSize: 1000}
+	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, HostDownAfter: time.Minute, MaxPageSize: 1000}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
-			"alice": {UserID: "alice", ProjectID: "a11ce", Roles: []string{"member"}},
-			"bob":   {UserID: "bob", ProjectID: "b0b", Roles: []string{"member"}},
-			"root":  {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
+			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"member"}},
+			"reader": {UserID: "reader", ProjectID: "a11ce", Roles: []string{"reader"}},
+			"bob":    {UserID: "bob", ProjectID: "b0b", Roles: []string{"member"}},
+			"root":   {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
 		}),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 114688, Timeout: time.Minute, PublicURL: "http://cloud",
 	}, api.Service())

@@ -136,9 +136,9 @@ func (a *API) reboot(r *rest.Request) (*rest.Response, error) {
 // the rule lets the caller do it to that server.
 func (a *API) onServer(r *rest.Request, rule string, do func(store.Tx, *compute.Server) error) error {
 	return a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		id := r.Param("id")
+		id := r.Param("server_id")
 		if id == "" {
-			id = r.Param("server_id")
+			id = r.Param("id")
 		}
 		server, err := compute.LockServer(r.Context(), tx, r.Identity.Scope(), id)
 		if err != nil {

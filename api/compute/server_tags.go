@@ -25,7 +25,7 @@ func (a *API) listTags(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"tags": server.Tags}), nil
+	return rest.JSON(map[string]any{"tags": append([]string{}, server.Tags...)}), nil
 }
 
 func (a *API) showTag(r *rest.Request) (*rest.Response, error) {
@@ -87,7 +87,7 @@ func (a *API) setTags(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"tags": slices.Clip(append([]string{}, tags...))}), nil
+	return rest.JSON(map[string]any{"tags": append([]string{}, tags...)}), nil
 }
 
 func (a *API) deleteTag(r *rest.Request) (*rest.Response, error) {

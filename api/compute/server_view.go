@@ -89,7 +89,7 @@ var serverFields = []field{
 	{name: "locked", versions: microversion.From(9), value: func(v serverView) any { return v.Locked }},
 	{name: "host_status", versions: microversion.From(16), policy: policyHostStatus, value: func(v serverView) any { return v.hostStatus() }},
 	{name: "description", versions: microversion.From(19), value: func(v serverView) any { return v.Description }},
-	{name: "tags", versions: microversion.From(26), value: func(v serverView) any { return v.Tags }},
+	{name: "tags", versions: microversion.From(26), value: func(v serverView) any { return append([]string{}, v.Tags...) }},
 	{name: "trusted_image_certificates", versions: microversion.From(63), value: func(serverView) any { return nil }},
 	{name: "server_groups", versions: microversion.From(71), value: func(serverView) any { return []string{} }},
 	{name: "locked_reason", versions: microversion.From(73), value: func(v serverView) any { return v.LockedReason }},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,6 +84,10 @@ type Server struct {
 	Fault *Fault
 }
 
+// DiskConfigManual is the DiskConfig of servers whose disk is not partitioned
+// for them.
+const DiskConfigManual = "MANUAL"
+
 // Status is the word that clients are shown.
 func (s *Server) Status() string { return servers.Status(s.VMState, s.TaskState) }
 
@@ -106,7 +111,7 @@ type Fault struct {
 const serverColumns = `s.id, s.project_id, s.user_id, s.name, s.hostname, s.description,
 	s.flavor, s.vcpus, s.memory_mb, s.disk_gb, s.image_id, s.image_properties, s.metadata, s.system_metadata,
 	s.key_name, s.config_drive, s.disk_config,
-	ARRAY(SELECT tag FROM compute.server_tags t WHERE t.server_id = s.id ORDER BY tag), s.availability_zone, s.placement, s.reservation_id, s.launch_index,
+	ARRAY(SELECT tag FROM compute.server_tags t WHERE t.server_id = s.id), s.availability_zone, s.placement, s.reservation_id, s.launch_index,
 	s.vm_state, COALESCE(s.task_state, ''), s.power_state, s.progress, s.locked, s.locked_by, s.locked_reason,
 	COALESCE(s.host_id::text, ''), COALESCE(host(s.access_ip_v4), ''), COALESCE(host(s.access_ip_v6), ''),
 	s.launched_at, s.terminated_at, s.created_at, s.updated_at, s.deleted_at,
@@ -159,6 +164,7 @@ func (r *serverRow) fields() []any {
 // server makes the server of the row that was just scanned.
 func (r *serverRow) server() (*Server, error) {
 	s := r.Server
+	s.Tags = slices.Sorted(slices.Values(r.Tags))
 	err := errors.Join(
 		r.decodeFlavor(&s.Flavor),
 		decode(r.imageProperties, &s.ImageProperties),
@@ -242,13 +248,16 @@ func InsertServer(ctx context.Context, tx store.Tx, s *Server) error {
 func InsertServers(ctx context.Context, tx store.Tx, all []*Server) error {
 	var batch pgx.Batch
 	for _, s := range all {
+		if s.DiskConfig == "" {
+			s.DiskConfig = DiskConfigManual
+		}
 		batch.Queue(`
 			INSERT INTO compute.servers (id, project_id, user_id, name, hostname, description,
 				flavor, vcpus, memory_mb, disk_gb, image_id, image_properties, metadata, system_metadata,
 				key_name, config_drive, availability_zone, placement, reservation_id, launch_index,
 				vm_state, task_state, power_state, access_ip_v4, access_ip_v6, disk_config)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-				$21, NULLIF($22, ''), $23, NULLIF($24, '')::inet, NULLIF($25, '')::inet, COALESCE(NULLIF($26, ''), 'MANUAL'))
+				$21, NULLIF($22, ''), $23, NULLIF($24, '')::inet, NULLIF($25, '')::inet, $26)
 			RETURNING created_at, updated_at`,
 			s.ID, s.ProjectID, s.UserID, s.Name, s.Hostname, s.Description,
 			s.Flavor, s.VCPUs, s.MemoryMB, s.DiskGB, s.ImageID, orEmpty(s.ImageProperties), orEmpty(s.Metadata), orEmpty(s.SystemMetadata),
