@@ -2,12 +2,13 @@
 # make test    everything, beside one PostgreSQL and one Temporal server
 # make chaos   SEEDS=10: kills by as many seeds, written to docs/results/chaos.md
 # make bench   figures, to docs/results
+# make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: build test chaos bench check lint clean
+.PHONY: build test chaos bench integration-keystone check lint clean
 
 build: bin/holdfast-temporal
 	go build -o bin/holdfast .
@@ -40,6 +41,15 @@ bench: bin/holdfast-temporal
 	{ echo '# Figures'; echo; \
 	  echo "\`make bench\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: 100 simulated hosts, PostgreSQL with synchronous commit, Temporal, clients and all processes on the one machine."; echo; \
 	  cat $$report; } > $(BENCH_REPORT); code=$$?; rm -f $$report; exit $$code
+
+KEYSTONE_LOG := bin/integration-keystone.log
+
+integration-keystone:
+	@mkdir -p bin docs/results; go test -count=1 -timeout 30m -tags real -v ./integration/keystone > $(KEYSTONE_LOG) 2>&1; code=$$?; \
+	{ echo '# Keystone'; echo; \
+	  echo "\`make integration-keystone\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): Keystone $$(.venv/keystone/bin/pip show keystone | sed -n 's/^Version: //p') from PyPI, SQLite, Fernet. What each case does and asserts stands in \`integration/keystone\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(KEYSTONE_LOG); echo '```'; } > docs/results/integration-keystone.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(KEYSTONE_LOG); exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

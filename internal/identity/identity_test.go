@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -324,5 +325,37 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		change(&o)
 		_, err := New(o)
 		wantFault(t, err, faults.Invalid, want)
+	}
+}
+
+// A client for the services beside Keystone renews its token by the session.
+func TestProviderRenews(t *testing.T) {
+	t.Parallel()
+	keystone := newFake(t)
+	k, _ := newKeystone(t, options(keystone.URL))
+	provider, err := k.Service().Provider(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mutex sync.Mutex
+	var seen []string
+	glance := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		seen = append(seen, r.Header.Get("X-Auth-Token"))
+		if len(seen) == 2 {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer glance.Close()
+	for range 2 {
+		answer, err := provider.Request(t.Context(), "GET", glance.URL, &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	if want := []string{"session-1", "session-1", "session-2"}; !slices.Equal(seen, want) {
+		t.Errorf("tokens %v, want %v", seen, want)
 	}
 }

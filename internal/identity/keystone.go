@@ -54,12 +54,14 @@ type Options struct {
 // Keystone checks tokens and makes sessions. It is safe for concurrent use.
 type Keystone struct {
 	options Options
-	http    http.Client
-	service *Session
-	known   *otter.Cache[tokenHash, remembered]
-	asking  singleflight.Group
-	slots   *semaphore.Weighted
-	now     func() time.Time
+	// http reaches Keystone; services reaches the services of its catalog, whose
+	// calls and answers may be long.
+	http, services http.Client
+	service        *Session
+	known          *otter.Cache[tokenHash, remembered]
+	asking         singleflight.Group
+	slots          *semaphore.Weighted
+	now            func() time.Time
 }
 
 // New makes one; it asks Keystone nothing yet. Errors are faults.Invalid.
@@ -75,10 +77,11 @@ func New(o Options) (*Keystone, error) {
 		return nil, err
 	}
 	k := &Keystone{
-		options: o,
-		http:    http.Client{Transport: transport, Timeout: o.Timeout, CheckRedirect: noRedirect},
-		slots:   semaphore.NewWeighted(maxValidations),
-		now:     time.Now,
+		options:  o,
+		http:     http.Client{Transport: bounded{transport}, Timeout: o.Timeout, CheckRedirect: noRedirect},
+		services: http.Client{Transport: transport, CheckRedirect: noRedirect},
+		slots:    semaphore.NewWeighted(maxValidations),
+		now:      time.Now,
 	}
 	k.service = k.session(gophercloud.AuthOptions{
 		Username: o.Username, Password: o.Password, DomainName: o.UserDomain,
@@ -106,7 +109,7 @@ func (o *Options) transport() (http.RoundTripper, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = maxValidations
 	if o.CAFile == "" {
-		return bounded{transport}, nil
+		return transport, nil
 	}
 	certificates, err := os.ReadFile(o.CAFile)
 	if err != nil {
@@ -120,7 +123,7 @@ func (o *Options) transport() (http.RoundTripper, error) {
 		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "%s holds no certificate", o.CAFile)
 	}
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	return bounded{transport}, nil
+	return transport, nil
 }
 
 // noRedirect keeps tokens and passwords with the server they were meant for.

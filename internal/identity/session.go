@@ -4,6 +4,7 @@ package identity
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -61,9 +62,33 @@ func (k *Keystone) Password(userID, password, projectID string) *Session {
 	return k.session(gophercloud.AuthOptions{UserID: userID, Password: password, Scope: &gophercloud.AuthScope{ProjectID: projectID}})
 }
 
-// Provider gives the session's client for gophercloud's services, which renews
-// its own token. faults.Unauthorized: Keystone refuses the login.
+// Provider gives the session's client for gophercloud's services: it finds them
+// in the session's catalog and renews its token. How long a call may take is the
+// caller's to say, by its context. faults.Unauthorized: Keystone refuses the
+// login.
 func (s *Session) Provider(ctx context.Context) (*gophercloud.ProviderClient, error) {
+	own, err := s.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := s.keystone.newClient(s.keystone.services)
+	if err != nil {
+		return nil, err
+	}
+	provider.SetToken(own.Token())
+	provider.EndpointLocator = own.EndpointLocator
+	provider.ReauthFunc = func(ctx context.Context) error {
+		if err := own.Reauthenticate(ctx, provider.Token()); err != nil {
+			return err
+		}
+		provider.SetToken(own.Token())
+		return nil
+	}
+	return provider, nil
+}
+
+// client is the session's client of Keystone.
+func (s *Session) client(ctx context.Context) (*gophercloud.ProviderClient, error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -86,7 +111,7 @@ func (s *Session) Provider(ctx context.Context) (*gophercloud.ProviderClient, er
 }
 
 func (s *Session) login(ctx context.Context) (*gophercloud.ProviderClient, error) {
-	provider, err := s.keystone.client()
+	provider, err := s.keystone.newClient(s.keystone.http)
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +122,13 @@ func (s *Session) login(ctx context.Context) (*gophercloud.ProviderClient, error
 	return provider, nil
 }
 
-// client is a client of Keystone without a token.
-func (k *Keystone) client() (*gophercloud.ProviderClient, error) {
+// newClient is a client without a token.
+func (k *Keystone) newClient(over http.Client) (*gophercloud.ProviderClient, error) {
 	provider, err := openstack.NewClient(k.options.AuthURL)
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Invalid, "InvalidConfiguration", "%q is no URL of Keystone", k.options.AuthURL)
 	}
-	provider.HTTPClient = k.http
+	provider.HTTPClient = over
 	provider.UserAgent.Prepend("holdfast")
 	return provider, nil
 }
@@ -111,7 +136,7 @@ func (k *Keystone) client() (*gophercloud.ProviderClient, error) {
 // identity is the session's client of Keystone itself, at the configured
 // address whatever the catalog says.
 func (s *Session) identity(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	provider, err := s.Provider(ctx)
+	provider, err := s.client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +153,7 @@ func keystoneOf(provider *gophercloud.ProviderClient) (*gophercloud.ServiceClien
 
 // Token is a token of the session that Keystone takes now.
 func (s *Session) Token(ctx context.Context) (string, error) {
-	provider, err := s.Provider(ctx)
+	provider, err := s.client(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +172,7 @@ func (s *Session) Identity(ctx context.Context) (Identity, error) {
 // For gives a client that acts with a caller's own token, as long as that
 // lasts. It finds endpoints in the token's catalog.
 func (k *Keystone) For(who Identity) (*gophercloud.ProviderClient, error) {
-	provider, err := k.client()
+	provider, err := k.newClient(k.services)
 	if err != nil {
 		return nil, err
 	}
