@@ -20,10 +20,12 @@ import (
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -79,6 +81,9 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 		Client:   session.Volume,
 		Patience: cfg.Compute.VolumePatience, Log: p.log,
 	})
+	debts := workers.ServiceDebts{DB: p.db, Engine: p.engine, Log: p.log, Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
+		operations.EffectPorts: networker.Pay, operations.EffectVolumes: volumes.Pay,
+	}}
 	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
@@ -87,7 +92,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Placement: placer,
 			Neutron:   networker,
 			Cinder:    volumes,
-			Beside:    []func(context.Context){loops.Run, p.starter.Run},
+			Beside:    []func(context.Context){loops.Run, p.starter.Run, debts.Run},
 			Hold:      hold.Points(cfg.Dev.HoldDir).At,
 			Log:       p.log,
 		})

@@ -14,6 +14,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -69,23 +70,63 @@ type task struct {
 // begin checks the fence, reads the rows and reaches Cinder.
 func (a *Activities) begin(ctx context.Context, f steps.Fence) (*task, error) {
 	t := &task{a: a, fence: f}
-	err := t.write(ctx, func(tx store.Tx, serverID string) (err error) {
-		if t.server, err = compute.GetServerOrDeleted(ctx, tx, "", serverID); err != nil {
+	err := t.write(ctx, func(tx store.Tx, serverID string) error { return t.read(ctx, tx, serverID) })
+	if err != nil {
+		return nil, err
+	}
+	return t, t.reach(ctx, func() { a.o.Heartbeat(ctx) })
+}
+
+func (t *task) read(ctx context.Context, tx store.Tx, serverID string) (err error) {
+	if t.server, err = compute.GetServerOrDeleted(ctx, tx, "", serverID); err != nil {
+		return err
+	}
+	t.devices, err = compute.BlockDevices(ctx, tx, serverID)
+	t.devices = slices.DeleteFunc(t.devices, func(d *compute.BlockDevice) bool { return !d.IsVolume() })
+	return err
+}
+
+func (t *task) reach(ctx context.Context, alive func()) error {
+	client, err := t.a.o.Client(ctx, t.server.ProjectID)
+	t.calls = &calls{client: client, alive: alive}
+	return err
+}
+
+// Pay does what Release could not while Cinder was down. It is idempotent as
+// that is, and waits while an operation or a host has the server: then it may
+// have volumes again. Errors: Unavailable.
+func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
+	t := &task{a: a}
+	err := a.db.InTx(ctx, func(tx store.Tx) error {
+		if err := t.read(ctx, tx, d.Ref); err != nil {
 			return err
 		}
-		t.devices, err = compute.BlockDevices(ctx, tx, serverID)
-		return err
+		return t.server.Unused()
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	t.devices = slices.DeleteFunc(t.devices, func(d *compute.BlockDevice) bool { return !d.IsVolume() })
-	client, err := a.o.Client(ctx, t.server.ProjectID)
-	if err != nil {
-		return nil, err
+	if err := t.reach(ctx, func() {}); err != nil {
+		return err
 	}
-	t.calls = &calls{client: client, alive: func() { a.o.Heartbeat(ctx) }}
-	return t, nil
+	// A build that was undone had no end; whoever recovered one, or a deletion,
+	// left the row as a witness.
+	_, _, verb, _ := operations.ParseID(d.OperationID)
+	terminate := verb != verbOf(operations.ServerBuild) && t.server.DeletedAt != nil
+	if err := t.release(ctx, terminate); err != nil {
+		return unavailable(err)
+	}
+	return a.db.InTx(ctx, func(tx store.Tx) error {
+		if _, err := a.engine.Paid(ctx, tx, "", d.OperationID, d.Seq); err != nil {
+			return err
+		}
+		return compute.ReleaseVolumes(ctx, tx, d.Ref)
+	})
+}
+
+func verbOf(k operations.Kind) string {
+	spec, _ := operations.Lookup(k)
+	return spec.Verb
 }
 
 // write is a transaction under the fence.

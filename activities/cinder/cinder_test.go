@@ -32,6 +32,7 @@ type world struct {
 	*testing.T
 	*fake
 	db       *store.DB
+	engine   *engine.Engine
 	a        *cinder.Activities
 	server   string
 	host     string
@@ -44,6 +45,7 @@ func newWorld(t *testing.T, devices ...compute.BlockDevice) *world {
 	f, client := newFake(t)
 	w := &world{T: t, fake: f, db: computetest.Open(t), projects: map[string]bool{}}
 	e := engine.New(w.db, compute.Resource())
+	w.engine = e
 	w.a = cinder.New(w.db, e, cinder.Options{
 		Client: func(_ context.Context, project string) (*gophercloud.ServiceClient, error) {
 			w.projects[project] = true
@@ -349,5 +351,42 @@ func TestSuperseded(t *testing.T) {
 	}
 	if len(w.calls) > 0 {
 		t.Errorf("calls %v", w.calls)
+	}
+}
+
+// A debt is paid once nobody has the server, by the operation that owes it: a
+// build that was undone leaves nothing of ours, an end what the user keeps.
+func TestPay(t *testing.T) {
+	t.Parallel()
+	w := ready(t, inUse)
+	computetest.InTx(t, w.db, func(tx store.Tx) error {
+		_, err := w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+			Intend: []operations.Effect{{Kind: operations.EffectVolumes, Ref: w.server}}})
+		if err != nil {
+			return err
+		}
+		_, err = w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+			Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
+		return err
+	})
+	debts, err := w.engine.Debts(t.Context(), w.db.Pool, "")
+	if err != nil || len(debts) != 1 {
+		t.Fatalf("%+v, %v", debts, err)
+	}
+	if err := w.a.Pay(t.Context(), debts[0]); !faults.Is(err, faults.Unavailable) || len(w.attachments) != 3 {
+		t.Errorf("while its operation runs: %v, attachments %v", err, w.attachments)
+	}
+	computetest.InTx(t, w.db, func(tx store.Tx) error {
+		_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
+		return err
+	})
+	for range 2 {
+		if err := w.a.Pay(t.Context(), debts[0]); err != nil {
+			t.Error(err)
+		}
+		wantLeft("own-1", "own-2")(w)
+	}
+	if debts, err := w.engine.Debts(t.Context(), w.db.Pool, ""); err != nil || len(debts) != 0 {
+		t.Errorf("%+v, %v", debts, err)
 	}
 }

@@ -64,10 +64,7 @@ func (a *Activities) begin(ctx context.Context, f steps.Fence, hostID string) (*
 		if err != nil {
 			return err
 		}
-		if t.server, err = compute.GetServerOrDeleted(ctx, tx, "", op.ResourceID); err != nil {
-			return err
-		}
-		if t.rows, err = compute.ServerPorts(ctx, tx, op.ResourceID); err != nil || hostID == "" {
+		if err := t.read(ctx, tx, op.ResourceID); err != nil || hostID == "" {
 			return err
 		}
 		if t.host, err = compute.GetHost(ctx, tx, hostID); err != nil {
@@ -78,12 +75,49 @@ func (a *Activities) begin(ctx context.Context, f steps.Fence, hostID string) (*
 	if err != nil {
 		return nil, err
 	}
-	client, err := a.o.Client(ctx)
-	if err != nil {
-		return nil, err
+	return t, t.reach(ctx, a.o.Client, func() { a.o.Heartbeat(ctx) })
+}
+
+func (t *task) read(ctx context.Context, tx store.Tx, serverID string) (err error) {
+	if t.server, err = compute.GetServerOrDeleted(ctx, tx, "", serverID); err != nil {
+		return err
 	}
-	t.calls = &calls{client: client, alive: func() { a.o.Heartbeat(ctx) }}
-	return t, nil
+	t.rows, err = compute.ServerPorts(ctx, tx, serverID)
+	return err
+}
+
+func (t *task) reach(ctx context.Context, client func(context.Context) (*gophercloud.ServiceClient, error), alive func()) error {
+	c, err := client(ctx)
+	t.calls = &calls{client: c, alive: alive}
+	return err
+}
+
+// Pay does what Deallocate could not while Neutron was down. It is idempotent as
+// that is, and waits while an operation or a host has the server: then it may
+// have ports again. Errors: Unavailable.
+func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
+	t := &task{}
+	err := a.db.InTx(ctx, func(tx store.Tx) error {
+		if err := t.read(ctx, tx, d.Ref); err != nil {
+			return err
+		}
+		return t.server.Unused()
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.reach(ctx, a.o.Client, func() {}); err != nil {
+		return err
+	}
+	if err := t.deallocate(ctx); err != nil {
+		return unavailable(err)
+	}
+	return a.db.InTx(ctx, func(tx store.Tx) error {
+		if _, err := a.engine.Paid(ctx, tx, "", d.OperationID, d.Seq); err != nil {
+			return err
+		}
+		return compute.UnbindPorts(ctx, tx, d.Ref)
+	})
 }
 
 // Allocate is idempotent by mark: a port of ours is looked for by its name on

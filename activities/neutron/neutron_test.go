@@ -31,6 +31,7 @@ type world struct {
 	*testing.T
 	*fake
 	db     *store.DB
+	engine *engine.Engine
 	a      *neutron.Activities
 	server string
 	host   string
@@ -42,6 +43,7 @@ func newWorld(t *testing.T, host string, ports ...compute.ServerPort) *world {
 	f, client := newFake(t)
 	w := &world{T: t, fake: f, db: computetest.Open(t)}
 	e := engine.New(w.db, compute.Resource())
+	w.engine = e
 	w.a = neutron.New(w.db, e, neutron.Options{
 		Client:       func(context.Context) (*gophercloud.ServiceClient, error) { return client, nil },
 		PlugPatience: time.Minute, PlugFatal: true, Heartbeat: func(context.Context) {},
@@ -296,5 +298,57 @@ func TestSuperseded(t *testing.T) {
 	}
 	if len(w.calls) > 0 {
 		t.Errorf("calls %v", w.calls)
+	}
+}
+
+// A debt is paid once nobody has the server, and paid twice does no harm.
+func TestPay(t *testing.T) {
+	t.Parallel()
+	w := three(t)
+	if _, err := w.allocate(); err != nil {
+		t.Fatal(err)
+	}
+	var debt engine.Debt
+	computetest.InTx(t, w.db, func(tx store.Tx) error {
+		_, err := w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+			Intend: []operations.Effect{{Kind: operations.EffectPorts, Ref: w.server}}})
+		if err != nil {
+			return err
+		}
+		_, err = w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+			Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
+		return err
+	})
+	owed := func() int {
+		t.Helper()
+		debts, err := w.engine.Debts(t.Context(), w.db.Pool, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(debts) > 0 {
+			debt = debts[0]
+		}
+		return len(debts)
+	}
+	if owed() != 1 {
+		t.Fatal("nothing is owed")
+	}
+	if err := w.a.Pay(t.Context(), debt); !faults.Is(err, faults.Unavailable) || len(w.ports) != 4 {
+		t.Errorf("while its operation runs: %v, %d ports", err, len(w.ports))
+	}
+	computetest.InTx(t, w.db, func(tx store.Tx) error {
+		_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
+		return err
+	})
+	w.refuse = map[string]refusal{"GET ports": {http.StatusServiceUnavailable, "down"}}
+	if err := w.a.Pay(t.Context(), debt); !faults.Is(err, faults.Unavailable) || owed() != 1 {
+		t.Errorf("while Neutron is down: %v", err)
+	}
+	w.refuse = nil
+	for range 2 {
+		if err := w.a.Pay(t.Context(), debt); err != nil || owed() != 0 {
+			t.Errorf("%v, %d owed", err, owed())
+		}
+		w.wantDeallocated()
 	}
 }

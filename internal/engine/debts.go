@@ -1,7 +1,8 @@
 package engine
 
-// Debts: undos that wait for a host that was down. The host pays them before
-// any other work.
+// Debts: undos that wait for a host or a service that was down. A host pays
+// before any other work; what services owe stands under no host, and control
+// workers pay it.
 
 import (
 	"context"
@@ -30,7 +31,7 @@ type Debt struct {
 // maxDebts bounds what a host is told at once; it asks again when it has paid.
 const maxDebts = 500
 
-// Debts gives what a host owes, oldest first, at most 500. Claims are not in
+// Debts gives what a host (or, under "", what services) owes, oldest first, at most 500. Claims are not in
 // it: the room that is owed with a guest is given back with it.
 func (e *Engine) Debts(ctx context.Context, q store.Queryer, hostID string) ([]Debt, error) {
 	rows, err := q.Query(ctx, `SELECT operation_id, seq, kind, ref, host, attempt, generation

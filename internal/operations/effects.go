@@ -29,8 +29,8 @@ const (
 	Done EffectState = "done"
 	// Undone: it happened or may have, and is no more.
 	Undone EffectState = "undone"
-	// Owed: its undo waits for a host that is down; the host pays before any
-	// other work.
+	// Owed: its undo waits for a host or a service that is down. A host pays
+	// before any other work; what services owe, control workers try again.
 	Owed EffectState = "owed"
 	// Passed: the operation succeeded and the resource's own rows have it now.
 	Passed EffectState = "passed"
@@ -50,6 +50,9 @@ type Effect struct {
 
 // Open says whether something may exist outside because of the effect.
 func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
+
+// AtService says whether an OpenStack service has the effect, and no host.
+func (e Effect) AtService() bool { return e.Kind == EffectPorts || e.Kind == EffectVolumes }
 
 // Result is how an operation ended.
 type Result string

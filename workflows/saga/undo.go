@@ -17,7 +17,8 @@ import (
 // Undo takes one effect back. It runs on a context that no cancel reaches and
 // that ends after Patience, and it may run twice: what is gone already is
 // success. The undo of an effect on a host that fails for whatever reason is
-// owed by the host, which repeats it before any other work.
+// owed by the host, which repeats it before any other work; that of one at a
+// service is repeated by control workers.
 type Undo func(ctx workflow.Context, s *Saga, e operations.Effect) error
 
 // Patience is how long the undo of one effect is tried. A host that is alive
@@ -71,7 +72,7 @@ func (s *Saga) undoOpen() error {
 			return err
 		} else if err != nil {
 			workflow.GetLogger(s.ctx).Error("undo failed", "kind", e.Kind, "ref", e.Ref, "host", e.Host, "error", err)
-			if e.Host == "" {
+			if e.Host == "" && !e.AtService() {
 				continue
 			}
 			move.Settle[0].State = operations.Owed

@@ -112,6 +112,9 @@ func TestBuildWithPorts(t *testing.T) {
 				Message: aborted + "Failed to allocate the network(s) with error Maximum number of ports exceeded, not rescheduling."},
 			{Name: "a host that can't be bound to", Result: operations.ResultDone,
 				World: withPorts(building, func(n *workflowtest.Neutron) { n.Unbindable = "host-1" })},
+			{Name: "Neutron down", Result: operations.ResultFailed, Debts: 1,
+				World:   withPorts(building, func(n *workflowtest.Neutron) { n.Down = true }),
+				Message: aborted + "Failed to allocate the network(s), not rescheduling."},
 			{Name: "done on the second host", Result: operations.ResultDone,
 				World: withPorts(func() *workflowtest.World { return broken(building(), "host-1") })},
 			{Name: "bad image", World: withPorts(badImage), Result: operations.ResultFailed,
@@ -168,12 +171,19 @@ func TestDelete(t *testing.T) {
 				World: func() *workflowtest.World { return withPorts(deleting)().Place("host-1") }},
 			{Name: "with ports and volumes", Result: operations.ResultDone,
 				World: func() *workflowtest.World { return withPorts(withVolumes(deleting))().Place("host-1") }},
+			{Name: "with ports and volumes, services down", Result: operations.ResultDone, Debts: 2,
+				World: func() *workflowtest.World {
+					w := withPorts(withVolumes(deleting))().Place("host-1")
+					w.Neutron.Down, w.Cinder.Down = true, true
+					return w
+				}},
 			{Name: "with ports, host down", Result: operations.ResultDone, Debts: 2,
 				World: func() *workflowtest.World { return withPorts(deleting)().Place("host-1").Down("host-1") }},
 			{Name: "host down", Result: operations.ResultDone, Debts: 2,
 				World: func() *workflowtest.World { return deleting().Place("host-1").Down("host-1") }},
 		},
-		Ends: map[operations.Result][]string{operations.ResultDone: {isDeleted, isNothing}},
+		Ends: map[operations.Result][]string{operations.ResultDone: {
+			isDeleted, isDeleted + ", with ports", isDeleted + ", with volumes", isDeleted + ", with ports, with volumes", isNothing}},
 	})
 }
 

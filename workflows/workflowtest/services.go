@@ -15,12 +15,16 @@ import (
 // PlugPatience is how long the model's Neutron may take.
 const PlugPatience = 5 * time.Minute
 
+var errDown = faults.New(faults.Unavailable, "Down", "the service is down")
+
 type neutron struct{ w *World }
 
 func (n neutron) Allocate(_ context.Context, in steps.AllocateIn) (steps.AllocateOut, error) {
 	w := n.w
 	return fenced(w, "neutron.Allocate", in.Fence, func() (steps.AllocateOut, error) {
 		switch {
+		case w.Neutron.Down:
+			return steps.AllocateOut{}, errDown
 		case !w.Hosts[in.HostID].Claims[ServerID]:
 			w.broke("ports were bound to %s without room there", in.HostID)
 		case w.Neutron.Full:
@@ -36,6 +40,9 @@ func (n neutron) Allocate(_ context.Context, in steps.AllocateIn) (steps.Allocat
 func (n neutron) Deallocate(_ context.Context, in steps.DeallocateIn) (struct{}, error) {
 	w := n.w
 	return fenced(w, "neutron.Deallocate", in.Fence, func() (struct{}, error) {
+		if w.Neutron.Down {
+			return struct{}{}, errDown
+		}
 		for name, h := range w.Hosts {
 			if h.Guests[ServerID] && !w.owes(operations.EffectGuest, name) {
 				w.broke("ports were taken from under the guest on %s", name)
@@ -71,6 +78,8 @@ func (c cinder) Attach(_ context.Context, in steps.AttachIn) (steps.AttachOut, e
 	return fenced(w, "cinder.Attach", in.Fence, func() (steps.AttachOut, error) {
 		out := steps.AttachOut{Patience: VolumePatience}
 		switch {
+		case w.Cinder.Down:
+			return out, errDown
 		case !w.Hosts[in.HostID].Claims[ServerID]:
 			w.broke("volumes were attached to %s without room there", in.HostID)
 		case w.Cinder.Missing:
@@ -100,6 +109,9 @@ func (c cinder) Complete(_ context.Context, in steps.CompleteIn) (struct{}, erro
 func (c cinder) Release(_ context.Context, in steps.ReleaseVolumesIn) (struct{}, error) {
 	w := c.w
 	return fenced(w, "cinder.Release", in.Fence, func() (struct{}, error) {
+		if w.Cinder.Down {
+			return struct{}{}, errDown
+		}
 		for name, h := range w.Hosts {
 			if h.Guests[ServerID] && !w.owes(operations.EffectGuest, name) {
 				w.broke("volumes were taken from under the guest on %s", name)

@@ -106,6 +106,8 @@ type Neutron struct {
 	Asked int
 	// Bound is the host that its ports are bound to; empty if there are none.
 	Bound string
+	// Down answers nothing.
+	Down bool
 	// Full refuses to make ports, Unbindable is a host that can't be bound to.
 	Full       bool
 	Unbindable string
@@ -125,6 +127,8 @@ type Cinder struct {
 	Made     bool
 	Attached string
 	InUse    bool
+	// Down answers nothing.
+	Down bool
 	// Missing has no such volume; Slow is how often one that is being made is
 	// looked at before it is ready.
 	Missing bool
@@ -171,16 +175,22 @@ func (w *World) Down(host string) *World {
 }
 
 // PayDebts brings every host back and lets each pay what it owes, as the host
-// link has it: the guest first, then the claim that was owed with it.
+// link has it: the guest first, then the claim that was owed with it. Services
+// come back too.
 func (w *World) PayDebts() {
 	for _, h := range w.Hosts {
 		h.Up, h.Answers, h.SilentFor = true, true, 0
 	}
+	w.Neutron.Down, w.Cinder.Down = false, false
 	for i, e := range slices.Backward(w.Ledger) {
 		if e.State != operations.Owed {
 			continue
 		}
 		switch e.Kind {
+		case operations.EffectPorts:
+			w.Neutron.Bound = ""
+		case operations.EffectVolumes:
+			w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse = false, "", false
 		case operations.EffectGuest:
 			delete(w.Hosts[e.Host].Guests, e.Ref)
 		case operations.EffectClaim:

@@ -91,6 +91,15 @@ const DiskConfigManual = "MANUAL"
 // Status is the word that clients are shown.
 func (s *Server) Status() string { return servers.Status(s.VMState, s.TaskState) }
 
+// Unused says that neither a host nor an operation has the server: nothing that
+// is still outside for it is in use. Errors: Unavailable.
+func (s *Server) Unused() error {
+	if s.DeletedAt == nil && (s.HostID != "" || s.OperationID != "") {
+		return faults.New(faults.Unavailable, "ServerInUse", "server %s is in use", s.ID)
+	}
+	return nil
+}
+
 // Placement is what the request said about where the server may run.
 type Placement struct {
 	// Host and Node are names; HostID is a host's id.
