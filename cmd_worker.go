@@ -12,20 +12,15 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
-	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
-	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
-	"holdfast.dev/internal/openstack"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -73,35 +68,20 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	loops := p.engine.NewLoops(p.temporal, steps.ControlQueue)
 	health := telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe(), loopsProbe(loops), p.hostsProbe())
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
-	session := serviceSession(cfg)
-	networker := neutron.New(p.db, p.engine, neutron.Options{
-		Client: session.Network, PlugPatience: cfg.Compute.VIFPluggingTimeout, PlugFatal: cfg.Compute.VIFPluggingIsFatal,
-	})
-	volumes := cinder.New(p.db, p.engine, cinder.Options{
-		Client:   session.Volume,
-		Patience: cfg.Compute.VolumePatience, Log: p.log,
-	})
-	debts := workers.ServiceDebts{DB: p.db, Engine: p.engine, Log: p.log, Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
-		operations.EffectPorts: networker.Pay, operations.EffectVolumes: volumes.Pay,
-	}}
+	services := newServices(p)
 	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
 			Client:    p.temporal,
 			Records:   recorder,
 			Placement: placer,
-			Neutron:   networker,
-			Cinder:    volumes,
-			Beside:    []func(context.Context){loops.Run, p.starter.Run, debts.Run},
+			Neutron:   services.neutron,
+			Cinder:    services.cinder,
+			Beside:    []func(context.Context){loops.Run, p.starter.Run, services.debts.Run},
 			Hold:      hold.Points(cfg.Dev.HoldDir).At,
 			Log:       p.log,
 		})
 	})
-}
-
-// serviceSession is how the services beside Holdfast are reached.
-func serviceSession(cfg *config.Config) *openstack.Session {
-	return openstack.NewSession(openstack.Options(cfg.OpenStack))
 }
 
 // runHosts serves the queues of count hosts of this machine.

@@ -1,0 +1,36 @@
+package main
+
+// The services beside Holdfast, as a control worker calls them.
+
+import (
+	"context"
+
+	"holdfast.dev/activities/cinder"
+	"holdfast.dev/activities/neutron"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/workers"
+)
+
+type services struct {
+	neutron *neutron.Activities
+	cinder  *cinder.Activities
+	debts   workers.ServiceDebts
+}
+
+// newServices calls nobody yet.
+func newServices(p *process) services {
+	session := openstack.NewSession(openstack.Options(p.cfg.OpenStack))
+	s := services{
+		neutron: neutron.New(p.db, p.engine, neutron.Options{
+			Client: session.Network, PlugPatience: p.cfg.Compute.VIFPluggingTimeout, PlugFatal: p.cfg.Compute.VIFPluggingIsFatal,
+		}),
+		cinder: cinder.New(p.db, p.engine, cinder.Options{Client: session.Volume, Patience: p.cfg.Compute.VolumePatience, Log: p.log}),
+	}
+	s.debts = workers.ServiceDebts{DB: p.db, Engine: p.engine, Log: p.log,
+		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
+			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
+		}}
+	return s
+}
