@@ -22,6 +22,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/endpoints"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/services"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 
 	"holdfast.dev/internal/faults"
@@ -40,6 +41,7 @@ var cases = []struct {
 	{"a token of the system", systemScope},
 	{"a user of another domain", otherDomain},
 	{"a revoked token", revoked},
+	{"a token's end", tokenEnds},
 	{"a disabled user", disabledUser},
 	{"a changed password", changedPassword},
 	{"a role taken away", roleTakenAway},
@@ -48,7 +50,7 @@ var cases = []struct {
 	{"an application credential", applicationCredential},
 	{"an application credential's end", applicationCredentialEnds},
 	{"an application credential with access rules", accessRules},
-	{"a trust", trust},
+	{"a trust", trustGiven},
 	{"a trust of roles that the trustor lacks", trustOfMore},
 	{"EC2 signatures", ec2},
 	{"EC2 signatures of strangers", ec2Strangers},
@@ -156,6 +158,33 @@ func revoked(w *world) {
 	w.want(w.who(token), w.member())
 	w.revoke(token)
 	w.want(w.who(token), w.member())
+	w.keystone.Forget(token)
+	w.wantUnauthorized(token)
+}
+
+// A token ends with the trust that it was made by, and isn't believed longer,
+// though the cache would.
+func tokenEnds(w *world) {
+	end := time.Now().Add(5 * time.Second)
+	trustee := w.newUser("default")
+	mine := w.login(w.inProject(w.user.ID))
+	made, err := trusts.Create(w.t.Context(), mine, trusts.CreateOpts{Impersonation: true, TrustorUserID: w.user.ID, TrusteeUserID: trustee.ID,
+		ProjectID: w.project.ID, Roles: []trusts.Role{{Name: "member"}}, ExpiresAt: &end}).Extract()
+	w.must(err)
+	token := w.token(gophercloud.AuthOptions{UserID: trustee.ID, Password: password, Scope: &gophercloud.AuthScope{TrustID: made.ID}})
+	who := w.who(token)
+	if who.ExpiresAt.After(end) {
+		w.t.Errorf("the token ends at %s, the trust at %s", who.ExpiresAt, end)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if _, err := w.keystone.Authenticate(w.t.Context(), token); err != nil {
+			w.wantKind(err, faults.Unauthorized, unauthorized)
+			break
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatal("a token that has ended is still believed")
+		}
+	}
 	w.keystone.Forget(token)
 	w.wantUnauthorized(token)
 }
@@ -290,7 +319,7 @@ func accessRules(w *world) {
 	w.wantUnauthorized(w.token(gophercloud.AuthOptions{ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret}))
 }
 
-func trust(w *world) {
+func trustGiven(w *world) {
 	ctx := w.t.Context()
 	who := w.who(w.token(w.inProject(w.user.ID)))
 	id, err := w.keystone.CreateTrust(ctx, who)
