@@ -81,10 +81,10 @@ func (s *Service) wording(err error) (status int, message string) {
 	if errors.As(err, &notAcceptable) {
 		return http.StatusNotAcceptable, notAcceptable.Error()
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	f := faults.As(err)
+	if f.Kind != faults.Unavailable && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return http.StatusServiceUnavailable, "The request took too long."
 	}
-	f := faults.As(err)
 	status, ok := s.Faults.Status[f.Kind]
 	if !ok {
 		status, ok = statuses[f.Kind]

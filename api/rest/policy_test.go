@@ -1,12 +1,15 @@
 package rest
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/policy"
 )
 
@@ -112,6 +115,20 @@ func TestServiceTokens(t *testing.T) {
 		}
 		if got := answer.Header().Get("WWW-Authenticate"); (got == `Keystone uri="http://keystone/v3"`) != (c.status == 401) {
 			t.Errorf("%q through %q: WWW-Authenticate %q", c.token, c.service, got)
+		}
+	}
+}
+
+// What isn't there is named, also when that was found out by a deadline.
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	late := fmt.Errorf("asking: %w", context.DeadlineExceeded)
+	for want, err := range map[string]error{
+		"The request took too long.": late,
+		"Keystone is down.":          faults.Wrap(late, faults.Unavailable, "Down", "Keystone is down."),
+	} {
+		if status, got := widgets.wording(err); status != 503 || got != want {
+			t.Errorf("%v: %d %s, want 503 %s", err, status, got, want)
 		}
 	}
 }

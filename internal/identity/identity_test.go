@@ -204,6 +204,19 @@ func TestKeystoneInTrouble(t *testing.T) {
 	wantFault(t, k.Ping(t.Context()), faults.Unavailable, down)
 }
 
+// A Keystone that doesn't answer is as good as none.
+func TestKeystoneThatHangs(t *testing.T) {
+	t.Parallel()
+	keystone := newFake(t)
+	keystone.hold = make(chan struct{})
+	defer close(keystone.hold)
+	o := options(keystone.URL)
+	o.Timeout = 100 * time.Millisecond
+	k, _ := newKeystone(t, o)
+	_, err := k.Authenticate(t.Context(), "alice")
+	wantFault(t, err, faults.Unavailable, down)
+}
+
 // The service's session is renewed when Keystone refuses its token; a refused
 // login is this side's failure, and isn't tried with every request.
 func TestServiceSession(t *testing.T) {

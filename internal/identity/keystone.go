@@ -162,6 +162,15 @@ func unavailable(cause error) error {
 	return faults.Wrap(cause, faults.Unavailable, "KeystoneUnavailable", "The Keystone service is temporarily unavailable.")
 }
 
+// asUnavailable makes any failure this side's: a caller can't help that the
+// service user may not ask.
+func asUnavailable(err error) error {
+	if faults.Is(err, faults.Unavailable) {
+		return err
+	}
+	return unavailable(err)
+}
+
 // kinds are what Keystone's refusals are to a caller.
 var kinds = map[int]faults.Kind{
 	http.StatusBadRequest:   faults.Invalid,

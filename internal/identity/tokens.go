@@ -78,7 +78,7 @@ func (k *Keystone) validate(key tokenHash, token string) (Identity, error) {
 		return Identity{}, errUnauthorized
 	case err != nil:
 		k.options.Log.ErrorContext(ctx, "a token can't be checked", "error", err)
-		return Identity{}, unavailable(err)
+		return Identity{}, asUnavailable(err)
 	}
 	until := k.now().Add(k.options.CacheTime)
 	if identity.ExpiresAt.Before(until) {
