@@ -68,7 +68,7 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	defer p.runStarter(context.WithoutCancel(ctx))()
 	return serve(ctx, p.log, cfg.API.ShutdownPatience,
 		listener{name: "service APIs", address: cfg.API.Listen, handler: services, longest: cfg.API.RequestTimeout},
-		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine)), longest: 30 * time.Second},
+		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine), nil), longest: 30 * time.Second},
 		listener{name: "metadata", address: cfg.Metadata.Listen, handler: guestData, longest: 30 * time.Second},
 		p.telemetry(cfg.Telemetry.APIListen, health),
 	)

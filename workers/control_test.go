@@ -61,7 +61,7 @@ func newCloud(t *testing.T) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := httptest.NewServer(hostlink.Handler(key, hosts.New(db, e)))
+	link := httptest.NewServer(hostlink.Handler(key, hosts.New(db, e), nil))
 	t.Cleanup(link.Close)
 	starter := e.NewStarter(c, steps.ControlQueue, 64, 4)
 	loops := e.NewLoops(c, steps.ControlQueue)

@@ -122,7 +122,7 @@ func newSite(t *testing.T) *site {
 	if s.key, err = hostlink.CreateKey(s.keyFile); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(hostlink.Handler(s.key, s.registry))
+	server := httptest.NewServer(hostlink.Handler(s.key, s.registry, nil))
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	if s.client, err = dial(s.address, s.namespace); err != nil {

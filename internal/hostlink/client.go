@@ -75,20 +75,31 @@ func (c *Client) post(ctx context.Context, what string, body any) (Answer, error
 	if err != nil {
 		return answer, fmt.Errorf("host link: %w", err)
 	}
-	path := Prefix + "hosts/" + c.hostID + "/" + what
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(data))
+	resp, err := c.do(ctx, http.MethodPost, "hosts/"+c.hostID+"/"+what, data)
 	if err != nil {
-		return answer, fmt.Errorf("host link: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+c.key.Issue(hostCaller(c.hostID), http.MethodPost, req.URL.EscapedPath()))
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return answer, faults.Wrap(err, faults.Unavailable, "HostLink", "the API's host link can't be reached")
+		return answer, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return answer, readFault(resp)
-	}
 	return answer, readJSON(resp.Body, maxAnswer, &answer)
+}
+
+// do makes one request under a fresh pass and gives the answer of a success.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+Prefix+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("host link: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key.Issue(hostCaller(c.hostID), method, req.URL.EscapedPath()))
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the API's host link can't be reached")
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, readFault(resp)
+	}
+	return resp, nil
 }

@@ -2,7 +2,8 @@
 //
 // From host to API, under /hostlink/v1/: a host registers, sends heartbeats,
 // learns what it owes and reports what it has paid. Client is the host's side,
-// Handler the API's, over a Registry (internal/hosts implements it).
+// Handler the API's, over a Registry (internal/hosts implements it). It also
+// asks about servers on it (servers.go): image, config drive, volumes.
 //
 // From API to host: reads and streams, such as the console log. Listener is the
 // host's side, Reader the API's. What changes the world is never asked here; it

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,19 +35,25 @@ const (
 // Prefix is where Handler's paths begin.
 const Prefix = "/hostlink/v1/"
 
-// Handler serves hosts under Prefix.
-func Handler(key Key, registry Registry) http.Handler {
-	h := handler{key, registry}
+// Handler serves hosts under Prefix; without servers, nothing about them.
+func Handler(key Key, registry Registry, servers Servers) http.Handler {
+	h := handler{key, registry, servers}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/register", h.serve(h.register))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/heartbeat", h.serve(h.heartbeat))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/debts/{operation}/{seq}/paid", h.serve(h.paid))
+	if servers != nil {
+		for what, read := range serverReads {
+			mux.HandleFunc("GET "+Prefix+"servers/{server}/"+what, h.serverRead(read))
+		}
+	}
 	return mux
 }
 
 type handler struct {
 	key      Key
 	registry Registry
+	servers  Servers
 }
 
 // serve lets a host in that holds a pass for the path it asks for.
@@ -79,6 +86,9 @@ func (h handler) admit(ctx context.Context, r *http.Request, f func(context.Cont
 }
 
 func hostCaller(id string) string { return "host/" + id }
+
+// host gives the id of the host that a pass speaks for.
+func (p Pass) host() (id string, ok bool) { return strings.CutPrefix(p.Caller, "host/") }
 
 func (h handler) register(ctx context.Context, hostID string, r *http.Request) (any, error) {
 	var in Registration

@@ -161,7 +161,7 @@ func TestBothSides(t *testing.T) {
 	t.Parallel()
 	key, hostID := newKey(t), uuid.NewString()
 	registry := &told{answer: Answer{Debts: []Debt{{OperationID: "server/a/build/b", Seq: 3, Kind: "guest", Ref: "a", Generation: 2, Attempt: 1}}}}
-	server := httptest.NewServer(Handler(key, registry))
+	server := httptest.NewServer(Handler(key, registry, nil))
 	defer server.Close()
 	client, err := NewClient(server.URL+"/", hostID, key, NewTransport())
 	if err != nil {
@@ -204,7 +204,7 @@ func TestHandlerRefuses(t *testing.T) {
 	t.Parallel()
 	key, hostID := newKey(t), uuid.NewString()
 	registry := &told{}
-	handler := Handler(key, registry)
+	handler := Handler(key, registry, nil)
 	base := Prefix + "hosts/" + hostID + "/"
 	self := hostCaller(hostID)
 	report := `{"incarnation":1}`

@@ -1,0 +1,204 @@
+package qemu
+
+// The guest's disks: made here, listed for its domain.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"holdfast.dev/activities/libvirt/domain"
+	"holdfast.dev/activities/libvirt/images"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/steps"
+)
+
+const (
+	gib = 1 << 30
+	mib = 1 << 20
+)
+
+// linkBase brings the image's base into the folder.
+func (g *guest) linkBase(ctx context.Context, spec steps.ServerSpec) error {
+	if spec.ImageID == "" {
+		return nil
+	}
+	return g.make(baseFile, func(path string) error {
+		return g.driver.cache.Link(ctx, g.id, path, func(virtual int64) error { return fits(spec, virtual) })
+	})
+}
+
+// fits refuses an image that is larger than the flavor's root disk; a flavor
+// without one takes the image's size.
+func fits(spec steps.ServerSpec, virtual int64) error {
+	if room := int64(spec.RootGB) * gib; spec.RootGB > 0 && virtual > room {
+		return faults.New(faults.Invalid, "FlavorDiskSmallerThanImage",
+			"Flavor's disk is too small for requested image. Flavor disk is %d bytes, image is %d bytes.", room, virtual)
+	}
+	return nil
+}
+
+// makeRoot makes the overlay that the guest writes to.
+func (g *guest) makeRoot(ctx context.Context, spec steps.ServerSpec) error {
+	if spec.ImageID == "" {
+		return nil
+	}
+	return g.make(rootFile, func(path string) error {
+		args := []string{"create", "-q", "-f", "qcow2", "-F", "raw", "-b", g.file(baseFile), path}
+		if spec.RootGB > 0 {
+			args = append(args, strconv.FormatInt(int64(spec.RootGB)*gib, 10))
+		}
+		return images.QemuImg(ctx, args...)
+	})
+}
+
+// makeEphemeral makes the flavor's second disk, with a file system as Nova makes it.
+func (g *guest) makeEphemeral(ctx context.Context, spec steps.ServerSpec) error {
+	if spec.EphemeralGB == 0 {
+		return nil
+	}
+	return g.make(ephemeralFile, func(path string) error {
+		if err := sparse(path, int64(spec.EphemeralGB)*gib); err != nil {
+			return err
+		}
+		return run(ctx, "mkfs.ext4", "-q", "-F", "-L", "ephemeral0", path)
+	})
+}
+
+// makeSwap makes the flavor's swap disk.
+func (g *guest) makeSwap(ctx context.Context, spec steps.ServerSpec) error {
+	if spec.SwapMB == 0 {
+		return nil
+	}
+	return g.make(swapFile, func(path string) error {
+		if err := sparse(path, int64(spec.SwapMB)*mib); err != nil {
+			return err
+		}
+		return run(ctx, "mkswap", path)
+	})
+}
+
+// sparse makes a file that takes no room yet.
+func sparse(path string, size int64) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return broken(err)
+	}
+	if err := file.Truncate(size); err != nil {
+		file.Close()
+		return broken(err)
+	}
+	return broken(file.Close())
+}
+
+// toolTime bounds a program that makes one of a guest's files.
+const toolTime = 2 * time.Minute
+
+// run runs a program of the host.
+func run(ctx context.Context, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, toolTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.WaitDelay = time.Second
+	said, err := cmd.CombinedOutput()
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return faults.Wrap(fmt.Errorf("%s: %w: %.1000s", name, err, said), faults.Unavailable, "HostTool", "%s failed on the host", name)
+	}
+	return nil
+}
+
+// disks lists what the domain has: the one to boot from first, the config drive
+// last.
+func (g *guest) disks(ctx context.Context, spec steps.ServerSpec) ([]domain.Disk, error) {
+	volumes, err := g.volumes(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	var boot, rest []domain.Disk
+	for i, v := range spec.Volumes {
+		if v.Boot {
+			boot = append(boot, volumes[i])
+		} else {
+			rest = append(rest, volumes[i])
+		}
+	}
+	if spec.ImageID != "" {
+		boot = append(boot, domain.Disk{Path: g.file(rootFile), Format: "qcow2"})
+	}
+	if spec.EphemeralGB > 0 {
+		boot = append(boot, domain.Disk{Path: g.file(ephemeralFile), Format: "raw"})
+	}
+	if spec.SwapMB > 0 {
+		boot = append(boot, domain.Disk{Path: g.file(swapFile), Format: "raw"})
+	}
+	all := append(boot, rest...)
+	if spec.ConfigDrive {
+		all = append(all, domain.Disk{Path: g.file(configFile), Format: "raw", CDROM: true})
+	}
+	return all, nil
+}
+
+// volumes asks how each of the spec's volumes is reached.
+func (g *guest) volumes(ctx context.Context, spec steps.ServerSpec) ([]domain.Disk, error) {
+	if len(spec.Volumes) == 0 {
+		return nil, nil
+	}
+	answer, err := g.driver.servers.Volumes(ctx, g.id)
+	if err != nil {
+		return nil, err
+	}
+	connections := map[string]hostlink.Connection{}
+	for _, c := range answer.Connections {
+		connections[c.VolumeID] = c
+	}
+	all := make([]domain.Disk, len(spec.Volumes))
+	for i, v := range spec.Volumes {
+		c, ok := connections[v.ID]
+		if !ok {
+			return nil, faults.New(faults.Unavailable, "VolumeNotConnected", "volume %s has no connection to this host", v.ID)
+		}
+		disk, err := diskOf(c)
+		if err != nil {
+			return nil, err
+		}
+		disk.Bus, disk.Serial, disk.ReadOnly = v.Bus, v.ID, v.ReadOnly || disk.ReadOnly
+		all[i] = disk
+	}
+	return all, nil
+}
+
+// diskOf reads a connection of type "local" or "file": a path of this host.
+func diskOf(c hostlink.Connection) (domain.Disk, error) {
+	var data struct {
+		DevicePath string `json:"device_path"`
+		FilePath   string `json:"file_path"`
+		Format     string `json:"format"`
+		AccessMode string `json:"access_mode"`
+	}
+	if err := json.Unmarshal(c.Data, &data); err != nil {
+		return domain.Disk{}, faults.Wrap(err, faults.Invalid, "InvalidVolume", "the connection of volume %s can't be read", c.VolumeID)
+	}
+	if data.DevicePath == "" {
+		data.DevicePath = data.FilePath
+	}
+	if data.Format == "" {
+		data.Format = "raw"
+	}
+	if c.DriverType != "local" && c.DriverType != "file" || data.DevicePath == "" || data.Format != "raw" && data.Format != "qcow2" {
+		return domain.Disk{}, faults.New(faults.Invalid, "InvalidVolume", "a host can't connect volume %s of type %q", c.VolumeID, c.DriverType)
+	}
+	info, err := os.Stat(data.DevicePath)
+	if err != nil {
+		return domain.Disk{}, faults.Wrap(err, faults.Unavailable, "VolumeNotConnected", "volume %s is not on this host", c.VolumeID)
+	}
+	return domain.Disk{Path: data.DevicePath, Format: data.Format, Block: info.Mode()&os.ModeDevice != 0, ReadOnly: data.AccessMode == "ro"}, nil
+}

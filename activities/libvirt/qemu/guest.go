@@ -1,0 +1,122 @@
+package qemu
+
+// One guest: its folder, and what is kept there.
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/statedir"
+	"holdfast.dev/internal/steps"
+)
+
+// Files of a guest's folder.
+const (
+	recordFile    = "guest.json"
+	baseFile      = "base.raw"
+	rootFile      = "disk"
+	ephemeralFile = "disk.eph0"
+	swapFile      = "disk.swap"
+	configFile    = "disk.config"
+	consoleFile   = "console.log"
+)
+
+// guest is one for the time of a call.
+type guest struct {
+	driver *Driver
+	id     string
+	uuid   uuid.UUID
+	dir    string
+}
+
+// guest gives the one of a server, which may not exist.
+func (d *Driver) guest(serverID string) (*guest, error) {
+	id, err := uuid.Parse(serverID)
+	if err != nil || id.String() != serverID {
+		return nil, faults.New(faults.Invalid, "InvalidServer", "%q is no server id", serverID)
+	}
+	return &guest{driver: d, id: serverID, uuid: id, dir: filepath.Join(d.dir, serverID)}, nil
+}
+
+func (g *guest) file(name string) string { return filepath.Join(g.dir, name) }
+
+// exists says whether the folder is there.
+func (g *guest) exists() (bool, error) { return exists(g.dir) }
+
+func exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, broken(err)
+}
+
+// record is what guest.json holds.
+type record struct {
+	Spec   steps.ServerSpec `json:"spec"`
+	Reboot reboot           `json:"reboot"`
+}
+
+// reboot is the last one that was begun.
+type reboot struct {
+	// Mark names who it was done for.
+	Mark string `json:"mark,omitempty"`
+	// From is libvirt's number of the domain's run before it; -1 if it was off.
+	From int32 `json:"from,omitempty"`
+	Done bool  `json:"done,omitempty"`
+}
+
+// read gives the record. Errors: NotFound, the guest has none.
+func (g *guest) read() (record, error) {
+	var r record
+	data, err := os.ReadFile(g.file(recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, notFound(g.id)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	return r, broken(err)
+}
+
+func (g *guest) write(r record) error {
+	data, err := json.Marshal(r)
+	if err == nil {
+		err = statedir.Write(g.file(recordFile), data)
+	}
+	return broken(err)
+}
+
+// make has f make a file that isn't there yet, under another name until it is whole.
+func (g *guest) make(name string, f func(path string) error) error {
+	if there, err := exists(g.file(name)); there || err != nil {
+		return err
+	}
+	making := g.file("." + name + ".making")
+	if err := os.RemoveAll(making); err != nil { // of a call that was killed
+		return broken(err)
+	}
+	if err := f(making); err != nil {
+		return err
+	}
+	return broken(os.Rename(making, g.file(name)))
+}
+
+func broken(err error) error {
+	if err == nil {
+		return nil
+	}
+	return faults.Wrap(err, faults.Unavailable, "HostStorage", "the host's storage failed")
+}
+
+func notFound(serverID string) error {
+	return faults.New(faults.NotFound, "GuestNotFound", "the host has no guest of server %s", serverID)
+}
+
+func formatUUID(id [16]byte) string { return uuid.UUID(id).String() }

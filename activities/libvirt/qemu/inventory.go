@@ -1,0 +1,113 @@
+package qemu
+
+// What the host has.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"syscall"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+	"libvirt.org/go/libvirtxml"
+
+	"holdfast.dev/activities/libvirt"
+)
+
+// details is the opaque part of an inventory, in Nova's words.
+type details struct {
+	HypervisorType    string  `json:"hypervisor_type"`
+	HypervisorVersion uint64  `json:"hypervisor_version"`
+	CPU               cpuInfo `json:"cpu"`
+	KVM               bool    `json:"kvm"`
+}
+
+type cpuInfo struct {
+	Arch     string   `json:"arch"`
+	Model    string   `json:"model"`
+	Vendor   string   `json:"vendor"`
+	Topology topology `json:"topology"`
+	Features []string `json:"features"`
+}
+
+type topology struct {
+	Cells   int `json:"cells"`
+	Sockets int `json:"sockets"`
+	Cores   int `json:"cores"`
+	Threads int `json:"threads"`
+}
+
+// Inventory asks libvirtd for processors and memory, and the file system of the
+// state folder for its size.
+func (d *Driver) Inventory(ctx context.Context) (libvirt.Inventory, error) {
+	var i libvirt.Inventory
+	about := details{HypervisorType: "QEMU", KVM: d.kvm}
+	var capabilities string
+	err := d.daemon.call(ctx, callTime, "describe the host", func(rpc *golibvirt.Libvirt) error {
+		_, memoryKiB, cpus, _, cells, sockets, cores, threads, err := rpc.NodeGetInfo()
+		if err != nil {
+			return err
+		}
+		i.VCPUs, i.MemoryMB = int(cpus), int64(memoryKiB)>>10
+		about.CPU.Topology = topology{int(cells), int(sockets), int(cores), int(threads)}
+		if about.HypervisorVersion, err = rpc.ConnectGetVersion(); err != nil {
+			return err
+		}
+		capabilities, err = rpc.ConnectGetCapabilities()
+		return err
+	})
+	if err != nil {
+		return libvirt.Inventory{}, err
+	}
+	var caps libvirtxml.Caps
+	if err := caps.Unmarshal(capabilities); err != nil {
+		return libvirt.Inventory{}, broken(err)
+	}
+	about.CPU.read(caps)
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(d.dir, &disk); err != nil {
+		return libvirt.Inventory{}, broken(err)
+	}
+	i.DiskGB = int64(disk.Blocks) * disk.Bsize >> 30
+	if i.Details, err = json.Marshal(about); err != nil {
+		return libvirt.Inventory{}, broken(err)
+	}
+	return i, nil
+}
+
+func (c *cpuInfo) read(caps libvirtxml.Caps) {
+	c.Features = []string{}
+	cpu := caps.Host.CPU
+	if cpu == nil {
+		return
+	}
+	c.Arch, c.Model, c.Vendor = cpu.Arch, cpu.Model, cpu.Vendor
+	for _, feature := range cpu.FeatureFlags {
+		c.Features = append(c.Features, feature.Name)
+	}
+}
+
+// kvmCreateVM is the ioctl of /dev/kvm that makes a virtual machine: a device
+// that is there but can't do it is no KVM.
+const kvmCreateVM = 0xAE01
+
+func kvmWorks() bool {
+	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer device.Close()
+	fd, _, errno := syscall.Syscall(syscall.SYS_IOCTL, device.Fd(), kvmCreateVM, 0)
+	if errno != 0 {
+		return false
+	}
+	_ = syscall.Close(int(fd)) // nothing was done with it
+	return true
+}
+
+// isAMD says whose processors the host has.
+func isAMD() bool {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	return err == nil && bytes.Contains(info, []byte("AuthenticAMD"))
+}
