@@ -64,11 +64,15 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	servers, err := p.hostServers()
+	if err != nil {
+		return err
+	}
 	// The starter outlives the last request.
 	defer p.runStarter(context.WithoutCancel(ctx))()
 	return serve(ctx, p.log, cfg.API.ShutdownPatience,
 		listener{name: "service APIs", address: cfg.API.Listen, handler: services, longest: cfg.API.RequestTimeout},
-		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine), nil), longest: 30 * time.Second},
+		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine), servers), longest: 30 * time.Second},
 		listener{name: "metadata", address: cfg.Metadata.Listen, handler: guestData, longest: 30 * time.Second},
 		p.telemetry(cfg.Telemetry.APIListen, health),
 	)
@@ -111,6 +115,19 @@ func (p *process) metadata() (http.Handler, error) {
 		return nil, err
 	}
 	return metadata.Handler(p.cfg.Metadata.ProxySharedSecret, source, p.log)
+}
+
+// hostServers is what hosts are told of servers; nothing without a key for the
+// secrets among it.
+func (p *process) hostServers() (hostlink.Servers, error) {
+	if p.cfg.Secrets.KeyFile == "" {
+		return nil, nil
+	}
+	drives, err := p.serverData()
+	if err != nil {
+		return nil, err
+	}
+	return &hosts.Servers{DB: p.db, Drives: drives, Services: serviceSession(p.cfg)}, nil
 }
 
 // serverData reads what servers are told.

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/libvirt/images"
+	"holdfast.dev/activities/libvirt/qemu"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
@@ -138,13 +140,21 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 }
 
 // driverOf opens what runs guests.
-func driverOf(cfg *config.Config) (func(stateDir string) (libvirt.Driver, error), error) {
-	if cfg.Host.Driver != "simulated" {
-		return nil, faults.New(faults.Invalid, "NoDriver", "this release has no %s driver; use --driver simulated", cfg.Host.Driver)
+func driverOf(cfg *config.Config) (workers.OpenDriver, error) {
+	switch cfg.Host.Driver {
+	case "libvirt":
+		return func(stateDir string, link *hostlink.Client) (libvirt.Driver, error) {
+			return qemu.New(qemu.Options{
+				StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
+				Images: images.NewGlance(link), Servers: link,
+			})
+		}, nil
+	case "simulated":
+		return func(stateDir string, _ *hostlink.Client) (libvirt.Driver, error) {
+			return simulated.New(simulated.Options{StateDir: stateDir, Hold: hold.Points(cfg.Dev.HoldDir).At})
+		}, nil
 	}
-	return func(stateDir string) (libvirt.Driver, error) {
-		return simulated.New(simulated.Options{StateDir: stateDir, Hold: hold.Points(cfg.Dev.HoldDir).At})
-	}, nil
+	return nil, faults.New(faults.Invalid, "NoDriver", "host.driver is %q; it must be libvirt or simulated", cfg.Host.Driver)
 }
 
 // beside runs work with the telemetry listener next to it; either's end is the

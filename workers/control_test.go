@@ -101,7 +101,9 @@ func (c *cloud) host(t *testing.T, name, dir string) (stop func()) {
 	t.Helper()
 	cfg := c.hosts
 	cfg.Hosts = []workers.HostSpec{{Name: name, StateDir: dir, Driver: "simulated",
-		Open: func(dir string) (libvirt.Driver, error) { return simulated.New(simulated.Options{StateDir: dir}) }}}
+		Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
+			return simulated.New(simulated.Options{StateDir: dir})
+		}}}
 	stop = background(t, func(ctx context.Context) error { return workers.Host(ctx, cfg) })
 	c.eventually(t, "host "+name+" is up", func(ctx context.Context) (bool, error) {
 		return c.one(ctx, `SELECT EXISTS (SELECT FROM compute.hosts WHERE name = $1 AND last_seen > now() - interval '5 s')`, name)

@@ -39,13 +39,17 @@ type HostSpec struct {
 	AvailabilityZone string
 	// Driver names what Open opens: "libvirt" or "simulated".
 	Driver string
-	Open   func(stateDir string) (libvirt.Driver, error)
+	Open   OpenDriver
 	// LinkListen is where the host serves reads; empty is a free port of the
 	// loopback interface.
 	LinkListen string
 	// Builds is how many run at once; 0 is libvirt.DefaultBuilds.
 	Builds int64
 }
+
+// OpenDriver opens a host's driver. What it needs to know of servers it asks over
+// the link.
+type OpenDriver func(stateDir string, link *hostlink.Client) (libvirt.Driver, error)
 
 const (
 	defaultHeartbeat = 10 * time.Second
@@ -108,15 +112,15 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 	defer func() { err = errors.Join(err, identity.Close()) }()
 	h := &host{HostSpec: spec, cfg: cfg, identity: identity,
 		log: cfg.Log.With("host", spec.Name, "host_id", identity.ID, "incarnation", identity.Incarnation)}
-	if h.driver, err = spec.Open(spec.StateDir); err != nil {
+	if h.link, err = hostlink.NewClient(cfg.LinkURL, identity.ID, cfg.Key, transport); err != nil {
+		return err
+	}
+	if h.driver, err = spec.Open(spec.StateDir, h.link); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.driver.Close()) }()
 	h.activities, err = libvirt.New(libvirt.Options{Driver: h.driver, StateDir: spec.StateDir, Builds: spec.Builds, Log: h.log})
 	if err != nil {
-		return err
-	}
-	if h.link, err = hostlink.NewClient(cfg.LinkURL, identity.ID, cfg.Key, transport); err != nil {
 		return err
 	}
 	if h.LinkListen == "" {

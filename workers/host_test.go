@@ -146,7 +146,7 @@ func dial(address, namespace string) (client.Client, error) {
 func (s *site) config(stateDir string, o simulated.Options, log *slog.Logger) workers.HostConfig {
 	return workers.HostConfig{Client: s.client, LinkURL: s.url, Key: s.key, Heartbeat: 200 * time.Millisecond, Log: log,
 		Hosts: []workers.HostSpec{{Name: "h1", StateDir: stateDir, Driver: "simulated",
-			Open: func(dir string) (libvirt.Driver, error) {
+			Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
 				own := o // hosts of one process open theirs at once
 				own.StateDir = dir
 				return simulated.New(own)
@@ -437,7 +437,7 @@ func TestCancelReachesBuild(t *testing.T) {
 	j := job{identity(t, dir), uuid.NewString()}
 	var left atomic.Bool
 	cfg := s.config(dir, simulated.Options{}, slog.New(slog.DiscardHandler))
-	cfg.Hosts[0].Open = func(dir string) (libvirt.Driver, error) {
+	cfg.Hosts[0].Open = func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
 		d, err := simulated.New(simulated.Options{StateDir: dir, Delay: "build.start=hang"})
 		return watched{d, &left}, err
 	}

@@ -111,6 +111,10 @@ type Host struct {
 	Driver   string `koanf:"driver"`
 	// ReportInterval is the time between two heartbeats.
 	ReportInterval time.Duration `koanf:"report_interval"`
+	// LibvirtSocket is where libvirtd listens.
+	LibvirtSocket string `koanf:"libvirt_socket"`
+	// ImageCacheGB is GiB for images that no guest uses.
+	ImageCacheGB int `koanf:"image_cache_gb"`
 }
 
 // Log is how the process logs.

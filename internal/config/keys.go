@@ -78,6 +78,8 @@ var keys = []Key{
 	{"host.name", "", "Name of this host; empty takes the machine's."},
 	{"host.state_dir", "", "Folder in which a host keeps its identity and, with the simulated driver, its guests."},
 	{"host.driver", "libvirt", "What runs guests: libvirt or simulated."},
+	{"host.libvirt_socket", "/run/libvirt/libvirt-sock", "Where this host's libvirtd listens."},
+	{"host.image_cache_gb", 20, "Room for images that no guest on the host uses at the moment, in GiB."},
 	{"host.report_interval", 10 * time.Second, "Time between two heartbeats of a host (report_interval)."},
 
 	{"log.level", "info", "Least level that is logged: debug, info, warn or error."},

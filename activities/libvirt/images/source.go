@@ -81,6 +81,21 @@ func (d *Download) Open(ctx context.Context, image Image) (io.ReadCloser, error)
 	return nil, faults.New(faults.Unavailable, "ImageService", "the image service answered %s", resp.Status)
 }
 
+// Glance is the deployment's: the API says over the host link what an image is,
+// and the bytes come from Glance itself.
+type Glance struct {
+	*Download
+	link *hostlink.Client
+}
+
+// NewGlance makes the source of a host.
+func NewGlance(link *hostlink.Client) *Glance { return &Glance{NewDownload(), link} }
+
+// Image asks the API.
+func (g *Glance) Image(ctx context.Context, serverID string) (Image, error) {
+	return g.link.Image(ctx, serverID)
+}
+
 // sumOf is the hash to check an image by, and its value; nil if there is none.
 func sumOf(i Image) (hash.Hash, string) {
 	switch i.HashAlgo {

@@ -77,3 +77,13 @@ func release(ctx context.Context, tx store.Tx, serverID, hostID, condition strin
 		FROM gone WHERE h.id = gone.host_id`, serverID, hostID)
 	return store.Translate(err)
 }
+
+// HasClaim says whether the server has room on the host; ids that are none have not.
+func HasClaim(ctx context.Context, q store.Queryer, serverID, hostID string) (bool, error) {
+	if !isUUID(serverID) || !isUUID(hostID) {
+		return false, nil
+	}
+	var has bool
+	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM compute.allocations WHERE server_id = $1 AND host_id = $2)`, serverID, hostID).Scan(&has)
+	return has, store.Translate(err)
+}

@@ -1,0 +1,94 @@
+package hosts
+
+// What hosts are told of the servers that are claimed for them.
+
+import (
+	"context"
+	"encoding/json"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+// Services is what is asked of Glance and Cinder; openstack.Session is one.
+type Services interface {
+	ImageFile(ctx context.Context, imageID string) (openstack.ImageFile, error)
+	Attachment(ctx context.Context, projectID, attachmentID string) (driver string, data json.RawMessage, err error)
+}
+
+// ConfigDrives gives the files of a server's config drive; serverdata.Source is one.
+type ConfigDrives interface {
+	ConfigDrive(ctx context.Context, serverID string) (map[string][]byte, error)
+}
+
+// Servers implements hostlink.Servers.
+type Servers struct {
+	DB       *store.DB
+	Drives   ConfigDrives
+	Services Services
+}
+
+var _ hostlink.Servers = (*Servers)(nil)
+
+// server gives a server that has room on the host. One that is elsewhere isn't
+// there for it.
+func (s *Servers) server(ctx context.Context, hostID, serverID string) (*compute.Server, error) {
+	claimed, err := compute.HasClaim(ctx, s.DB.Pool, serverID, hostID)
+	if err != nil {
+		return nil, err
+	}
+	if !claimed {
+		return nil, faults.New(faults.NotFound, "InstanceNotFound", "Instance %s could not be found.", serverID)
+	}
+	return compute.GetServer(ctx, s.DB.Pool, "", serverID)
+}
+
+// Image tells of the image that the server starts from.
+func (s *Servers) Image(ctx context.Context, hostID, serverID string) (hostlink.Image, error) {
+	server, err := s.server(ctx, hostID, serverID)
+	if err != nil {
+		return hostlink.Image{}, err
+	}
+	if server.ImageID == "" {
+		return hostlink.Image{}, faults.New(faults.NotFound, "ImageNotFound", "server %s starts from no image", serverID)
+	}
+	f, err := s.Services.ImageFile(ctx, server.ImageID)
+	return hostlink.Image{ID: server.ImageID, DiskFormat: f.DiskFormat, Size: f.Size, HashAlgo: f.HashAlgo, HashValue: f.HashValue,
+		Checksum: f.Checksum, URL: f.URL, Token: f.Token}, err
+}
+
+// ConfigDrive gives the files of the server's config drive.
+func (s *Servers) ConfigDrive(ctx context.Context, hostID, serverID string) (hostlink.ConfigDrive, error) {
+	if _, err := s.server(ctx, hostID, serverID); err != nil {
+		return hostlink.ConfigDrive{}, err
+	}
+	files, err := s.Drives.ConfigDrive(ctx, serverID)
+	return hostlink.ConfigDrive{Files: files}, err
+}
+
+// Volumes gives the connections of the server's attachments.
+func (s *Servers) Volumes(ctx context.Context, hostID, serverID string) (hostlink.Volumes, error) {
+	server, err := s.server(ctx, hostID, serverID)
+	if err != nil {
+		return hostlink.Volumes{}, err
+	}
+	devices, err := compute.BlockDevices(ctx, s.DB.Pool, serverID)
+	if err != nil {
+		return hostlink.Volumes{}, err
+	}
+	answer := hostlink.Volumes{Connections: []hostlink.Connection{}}
+	for _, d := range devices {
+		if !d.IsVolume() || d.AttachmentID == "" {
+			continue
+		}
+		c := hostlink.Connection{VolumeID: d.VolumeID}
+		if c.DriverType, c.Data, err = s.Services.Attachment(ctx, server.ProjectID, d.AttachmentID); err != nil {
+			return hostlink.Volumes{}, err
+		}
+		answer.Connections = append(answer.Connections, c)
+	}
+	return answer, nil
+}
