@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/serverdata"
@@ -127,7 +128,7 @@ func (p *process) hostServers() (hostlink.Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hosts.Servers{DB: p.db, Drives: drives, Services: serviceSession(p.cfg)}, nil
+	return &hosts.Servers{DB: p.db, Drives: drives, Services: openstack.NewSession(openstack.Options(p.cfg.OpenStack))}, nil
 }
 
 // serverData reads what servers are told.
