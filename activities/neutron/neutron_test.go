@@ -33,6 +33,7 @@ type world struct {
 	db     *store.DB
 	engine *engine.Engine
 	a      *neutron.Activities
+	client *gophercloud.ServiceClient
 	server string
 	host   string
 	fence  steps.Fence
@@ -40,22 +41,27 @@ type world struct {
 
 func newWorld(t *testing.T, host string, ports ...compute.ServerPort) *world {
 	t.Helper()
+	return newWorldOf(t, "p", host, ports...)
+}
+
+func newWorldOf(t *testing.T, project, host string, ports ...compute.ServerPort) *world {
+	t.Helper()
 	f, client := newFake(t)
-	w := &world{T: t, fake: f, db: computetest.Open(t)}
+	w := &world{T: t, fake: f, client: client, db: computetest.Open(t)}
 	e := engine.New(w.db, compute.Resource())
 	w.engine = e
 	w.a = neutron.New(w.db, e, neutron.Options{
-		Client:       func(context.Context) (*gophercloud.ServiceClient, error) { return client, nil },
+		Client:       func(context.Context) (*gophercloud.ServiceClient, error) { return w.client, nil },
 		PlugPatience: time.Minute, PlugFatal: true, Heartbeat: func(context.Context) {},
 	})
 	w.host = computetest.AddHost(t, w.db, host, computetest.Room)
-	s := computetest.AddServer(t, w.db, "p")
+	s := computetest.AddServer(t, w.db, project)
 	w.server = s.ID
 	computetest.InTx(t, w.db, func(tx store.Tx) error {
 		if err := compute.InsertServerPorts(t.Context(), tx, s.ID, ports); err != nil {
 			return err
 		}
-		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: "p"})
+		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: project})
 		if err != nil {
 			return err
 		}
