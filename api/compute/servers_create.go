@@ -5,7 +5,6 @@ package compute
 import (
 	"context"
 	"crypto/rand"
-	"math/big"
 
 	"github.com/google/uuid"
 
@@ -135,10 +134,14 @@ func newReservationID() string {
 
 func pick(alphabet string) byte { return alphabet[below(len(alphabet))] }
 
+// below is a random number from 0 to n-1, n at most 256; bytes that would favour
+// some of them are thrown again.
 func below(n int) int {
-	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
-	if err != nil {
-		panic(err) // crypto/rand never fails since Go 1.24
+	var b [1]byte
+	for {
+		_, _ = rand.Read(b[:]) // it never returns an error
+		if i := int(b[0]); i < 256-256%n {
+			return i % n
+		}
 	}
-	return int(i.Int64())
 }

@@ -7,12 +7,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/jackc/puddle/v2"
 	"github.com/pressly/goose/v3"
 
 	"holdfast.dev/internal/faults"
@@ -77,21 +80,38 @@ func Translate(err error) error {
 		return faults.Wrap(err, faults.NotFound, "NotFound", "no such row")
 	}
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		if errors.Is(err, context.Canceled) {
-			return err
-		}
+	switch {
+	case errors.As(err, &pg):
+		return translateSQL(err, pg)
+	case errors.Is(err, context.Canceled):
+		return err
+	case unreachable(err):
 		return faults.Wrap(err, faults.Unavailable, "DatabaseUnavailable", "the database can't be reached")
 	}
+	return faults.Wrap(err, faults.Internal, "DatabaseError", "a database statement failed")
+}
+
+// translateSQL turns what PostgreSQL itself said into a fault, by SQLSTATE.
+func translateSQL(err error, pg *pgconn.PgError) error {
 	switch pg.Code {
 	case "23505", "23503", "23514": // unique, foreign key, check
 		return faults.Wrap(err, faults.Conflict, "Conflict", "the change conflicts with %s", pg.ConstraintName)
 	case "22021", "22P05": // a NUL in a text
 		return faults.Wrap(err, faults.Invalid, "InvalidText", "A text holds a character that can't be stored.")
-	case "40001", "40P01", "55P03", "57P01", "57P03", "53300":
+	case "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300":
 		return faults.Wrap(err, faults.Unavailable, "DatabaseBusy", "the database is busy")
 	}
 	return faults.Wrap(err, faults.Internal, "DatabaseError", "a database statement failed")
+}
+
+// unreachable says that err is the connection's: none was had, it broke, or
+// its time was up. A statement that the client itself refuses is none of these.
+func unreachable(err error) bool {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, puddle.ErrClosedPool)
 }
 
 // Migrate brings the schema of the database to this release's.
