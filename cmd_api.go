@@ -95,14 +95,16 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		MaxPageSize:   p.cfg.API.MaxPageSize,
 	}
 	return rest.New(rest.Options{
-		Authenticator: tokens,
-		AuthURI:       cmp.Or(p.cfg.Keystone.WWWAuthenticateURI, p.cfg.OpenStack.AuthURL),
-		Log:           p.log,
-		Registry:      p.registry,
-		Health:        health,
-		PublicURL:     p.cfg.API.PublicURL,
-		MaxBody:       p.cfg.API.MaxBodyBytes,
-		Timeout:       p.cfg.API.RequestTimeout,
+		Authenticator:  tokens,
+		AuthURI:        cmp.Or(p.cfg.Keystone.WWWAuthenticateURI, p.cfg.OpenStack.AuthURL),
+		Log:            p.log,
+		Registry:       p.registry,
+		Health:         health,
+		PublicURL:      p.cfg.API.PublicURL,
+		TrustForwarded: p.cfg.API.TrustForwarded,
+		CORS:           rest.CORS{Origins: p.cfg.API.CORSOrigins, Credentials: p.cfg.API.CORSCredentials, MaxAge: p.cfg.API.CORSMaxAge},
+		MaxBody:        p.cfg.API.MaxBodyBytes,
+		Timeout:        p.cfg.API.RequestTimeout,
 	}, computeAPI.Service())
 }
 

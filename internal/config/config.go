@@ -40,6 +40,10 @@ type API struct {
 	// PublicURL is the scheme, host and port that links show; empty takes them
 	// from each request.
 	PublicURL        string        `koanf:"public_url"`
+	TrustForwarded   bool          `koanf:"trust_forwarded"`
+	CORSOrigins      []string      `koanf:"cors_origins"`
+	CORSCredentials  bool          `koanf:"cors_credentials"`
+	CORSMaxAge       time.Duration `koanf:"cors_max_age"`
 	MaxBodyBytes     int64         `koanf:"max_body_bytes"`
 	RequestTimeout   time.Duration `koanf:"request_timeout"`
 	StarterQueue     int           `koanf:"starter_queue"`

@@ -34,6 +34,10 @@ var keys = []Key{
 
 	{"api.listen", "127.0.0.1:8774", "Address on which the service APIs are served."},
 	{"api.public_url", "", "Scheme, host and port that links show; empty takes them from each request."},
+	{"api.trust_forwarded", false, "Believe the Forwarded and X-Forwarded-* headers; only behind a proxy that sets them (oslo_middleware/enable_proxy_headers_parsing)."},
+	{"api.cors_origins", []any{}, "Origins whose pages may ask the service APIs; * for every origin (cors/allowed_origin)."},
+	{"api.cors_credentials", true, "Browsers may send credentials to the service APIs (cors/allow_credentials)."},
+	{"api.cors_max_age", 3600 * time.Second, "How long browsers may remember what an origin may do (cors/max_age)."},
 	{"api.max_body_bytes", 114688, "Longest request body (oslo_middleware/max_request_body_size)."},
 	{"api.request_timeout", 60 * time.Second, "Longest time for a request, from its first byte to the last of the answer."},
 	{"api.starter_queue", 1000, "Accepted operations that may wait for their start; more are left to the dispatcher."},
