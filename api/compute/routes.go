@@ -69,7 +69,7 @@ func (a *API) Service() *rest.Service {
 		Schemas:       requestSchemas,
 		Faults:        novaFaults,
 		Policy:        a.Policy,
-		Operations:    append(documents(), a.operations()...),
+		Operations:    slices.Concat(documents(), a.operations(), removedOperations()),
 	}
 }
 

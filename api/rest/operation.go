@@ -56,7 +56,8 @@ func (o Operation) Name() string {
 	return strings.TrimSpace(o.Method + " " + o.Path + " " + o.Action)
 }
 
-func (o Operation) success(v microversion.Version) int {
+// StatusAt is the status of success at a microversion.
+func (o Operation) StatusAt(v microversion.Version) int {
 	for _, s := range o.Statuses {
 		if s.Versions.Has(v) {
 			return s.Code

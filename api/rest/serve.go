@@ -29,7 +29,7 @@ func (s *Server) serve(c *gin.Context, service *Service, rows []Operation) {
 	}
 	status := response.Status
 	if status == 0 {
-		status = e.operation.success(r.Version)
+		status = e.operation.StatusAt(r.Version)
 	}
 	s.write(c.Writer, c.Request, status, "application/json", response.Body)
 }
