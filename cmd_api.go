@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
+	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
@@ -85,11 +86,17 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 	if err != nil {
 		return nil, err
 	}
+	box, err := p.secrets()
+	if err != nil {
+		return nil, err
+	}
 	computeAPI := &compute.API{
 		DB:            p.db,
 		Engine:        p.engine,
 		Starter:       p.starter,
 		Policy:        rules,
+		Secrets:       box,
+		Neighbours:    p.neighbours(tokens),
 		Consoles:      hostlink.NewReader(key),
 		HostDownAfter: p.cfg.Compute.HostDownAfter,
 		MaxPageSize:   p.cfg.API.MaxPageSize,
@@ -106,6 +113,16 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		MaxBody:        p.cfg.API.MaxBodyBytes,
 		Timeout:        p.cfg.API.RequestTimeout,
 	}, computeAPI.Service())
+}
+
+// neighbours are the services that requests are checked with, as their callers;
+// none without Keystone.
+func (p *process) neighbours(tokens rest.Authenticator) compute.Neighbours {
+	keystone, ok := tokens.(*identity.Keystone)
+	if !ok {
+		return nil
+	}
+	return &openstack.Caller{For: keystone.For, Region: p.cfg.OpenStack.Region}
 }
 
 // metadata is the handler of the metadata service; nil if it isn't configured.

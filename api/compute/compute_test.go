@@ -24,6 +24,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
 	computestore "holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/testenv"
@@ -45,6 +46,15 @@ func (o *offers) Offer(id string) {
 	o.ids = append(o.ids, id)
 }
 
+func box(t *testing.T) *secrets.Box {
+	t.Helper()
+	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
 // console is what every guest has written.
 type console struct{}
 
@@ -56,6 +66,7 @@ type cloud struct {
 	t      *testing.T
 	db     *store.DB
 	offers *offers
+	box    *secrets.Box
 	http.Handler
 }
 
@@ -72,8 +83,8 @@ func newCloud(t *testing.T) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{t: t, db: db, offers: &offers{}}
-	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, HostDownAfter: time.Minute, MaxPageSize: 1000}
+	c := &cloud{t: t, db: db, offers: &offers{}, box: box(t)}
+	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, HostDownAfter: time.Minute, MaxPageSize: 1000}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"member"}},

@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/validation"
 	"holdfast.dev/schemas"
@@ -38,6 +39,10 @@ type API struct {
 	Starter Starter
 	// Policy holds the service's rules (schemas/policies/compute.yaml).
 	Policy rest.Enforcer
+	// Secrets seals what guests are told; Neighbours are the services beside,
+	// nil if there are none.
+	Secrets    *secrets.Box
+	Neighbours Neighbours
 	// Consoles reads guests' consoles from their hosts.
 	Consoles Consoles
 	// HostDownAfter is the silence after which a host counts as down.

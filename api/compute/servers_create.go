@@ -5,6 +5,8 @@ package compute
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,31 +19,136 @@ import (
 	"holdfast.dev/internal/store/compute"
 )
 
-// createServer commits the row in BUILD together with the operation that makes
-// it true, and answers 202.
+// createServer commits rows in BUILD together with the operations that make
+// them true, and answers 202. Everything that other services know is asked
+// before; what they say may have changed when the build comes to it.
 func (a *API) createServer(r *rest.Request) (*rest.Response, error) {
 	asked, err := readCreate(r)
 	if err != nil {
 		return nil, err
 	}
-	flavor, err := a.flavorFor(r.Context(), r.Identity.ProjectID, asked.FlavorRef)
+	build, err := a.planBuild(r, asked)
 	if err != nil {
 		return nil, err
 	}
-	server := newServer(r.Identity, asked, flavor)
-	accepted, err := a.acceptBuild(r, server)
+	accepted, err := a.acceptBuilds(r, build)
 	if err != nil {
 		return nil, err
 	}
-	a.offer(accepted)
-	self := r.Link("servers", server.ID)
+	for _, operation := range accepted {
+		a.offer(operation)
+	}
+	return build.answer(r), nil
+}
+
+// build is everything that is written for a request.
+type build struct {
+	asked    *createRequest
+	flavor   *compute.Flavor
+	servers  []*compute.Server
+	ports    []compute.ServerPort
+	devices  []compute.BlockDevice
+	boot     compute.BootData
+	password string
+}
+
+// planBuild resolves what the request names, and asks the services beside.
+func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
+	b := &build{asked: asked, password: asked.AdminPass}
+	var err error
+	if b.flavor, err = a.flavorFor(r.Context(), r.Identity.ProjectID, string(asked.FlavorRef)); err != nil {
+		return nil, err
+	}
+	if b.password == "" {
+		b.password = newPassword()
+	}
+	if b.boot, err = asked.bootData(b.password); err != nil {
+		return nil, err
+	}
+	if err := a.giveKey(r, b); err != nil {
+		return nil, err
+	}
+	if err := a.checkPlacement(r.Context(), asked); err != nil {
+		return nil, err
+	}
+	if b.devices, err = a.blockDevices(r, asked, b.flavor); err != nil {
+		return nil, err
+	}
+	properties, err := a.image(r, string(asked.ImageRef), b.flavor, bootsFromVolume(b.devices))
+	if err != nil {
+		return nil, err
+	}
+	if b.ports, err = a.ports(r, asked); err != nil {
+		return nil, err
+	}
+	reservation := newReservationID()
+	for i := range asked.count.most {
+		server := newServer(r.Identity, b, i)
+		server.ImageProperties, server.ReservationID = properties, reservation
+		b.servers = append(b.servers, server)
+	}
+	return b, nil
+}
+
+// giveKey finds the caller's keypair.
+func (a *API) giveKey(r *rest.Request, b *build) error {
+	if b.asked.KeyName == nil {
+		return nil
+	}
+	key, err := compute.GetKeypair(r.Context(), a.DB.Pool, r.Identity.UserID, *b.asked.KeyName)
+	if faults.Is(err, faults.NotFound) {
+		return faults.New(faults.Invalid, "KeypairNotFound", "Invalid key_name provided.")
+	}
+	if err != nil {
+		return err
+	}
+	b.boot.KeyName, b.boot.KeyType, b.boot.KeyData = key.Name, key.Type, key.PublicKey
+	return nil
+}
+
+// checkPlacement refuses zones and hosts that aren't there.
+func (a *API) checkPlacement(ctx context.Context, asked *createRequest) error {
+	name := asked.placement.Host
+	if name == "" {
+		name = asked.placement.Node
+	}
+	if name != "" {
+		_, err := compute.HostByName(ctx, a.DB.Pool, name)
+		if faults.Is(err, faults.NotFound) {
+			return faults.New(faults.Invalid, "ComputeHostNotFound", "Compute host %s could not be found.", name)
+		}
+		return err
+	}
+	if asked.Zone == "" {
+		return nil
+	}
+	hosts, err := compute.ListHosts(ctx, a.DB.Pool, compute.HostFilter{})
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(hosts, func(h *compute.Host) bool { return h.AvailabilityZone == asked.Zone && !h.Disabled }) {
+		return faults.New(faults.Invalid, "InvalidRequest", "The requested availability zone is not available")
+	}
+	return nil
+}
+
+// answer shows the first of the servers, or the reservation alone.
+func (b *build) answer(r *rest.Request) *rest.Response {
+	server := b.servers[0]
+	if b.asked.ReservationAlone {
+		return rest.JSON(map[string]any{"reservation_id": server.ReservationID})
+	}
+	groups := []map[string]string{}
+	for _, name := range b.asked.groupNames() {
+		groups = append(groups, map[string]string{"name": name})
+	}
 	return rest.JSON(map[string]any{"server": map[string]any{
 		"id":                server.ID,
 		"links":             selfLinks(r, "servers", server.ID),
-		"OS-DCF:diskConfig": diskConfigManual,
-		"security_groups":   []map[string]string{{"name": "default"}},
-		"adminPass":         newPassword(),
-	}}).WithHeader("Location", self), nil
+		"OS-DCF:diskConfig": server.DiskConfig,
+		"security_groups":   groups,
+		"adminPass":         b.password,
+	}}).WithHeader("Location", r.Link("servers", server.ID))
 }
 
 // flavorFor looks up what the request's flavorRef names; here its absence is
@@ -54,40 +161,100 @@ func (a *API) flavorFor(ctx context.Context, projectID, id string) (*compute.Fla
 	return flavor, err
 }
 
-func newServer(who rest.Identity, asked *createRequest, flavor *compute.Flavor) *compute.Server {
-	id := uuid.NewString()
-	return &compute.Server{
-		ID:            id,
-		ProjectID:     who.ProjectID,
-		UserID:        who.UserID,
-		Name:          asked.Name,
-		Hostname:      hostname(asked.Name, id),
-		Description:   asked.Description,
-		Flavor:        *flavor,
-		VCPUs:         flavor.VCPUs,
-		MemoryMB:      flavor.MemoryMB,
-		DiskGB:        flavor.DiskGB(),
-		ImageID:       asked.ImageRef,
-		Metadata:      asked.Metadata,
-		ReservationID: newReservationID(),
-		VMState:       servers.VMBuilding,
-		TaskState:     servers.TaskScheduling,
+// newServer is the row of the request's server number index. Of several, each
+// name tells which it is.
+func newServer(who rest.Identity, b *build, index int) *compute.Server {
+	id, asked := uuid.NewString(), b.asked
+	name := asked.Name
+	if asked.count.most > 1 {
+		name = fmt.Sprintf("%s-%d", name, index+1)
 	}
+	host := asked.Hostname
+	if host == "" {
+		host = hostname(name, id)
+	}
+	server := &compute.Server{
+		ID:               id,
+		ProjectID:        who.ProjectID,
+		UserID:           who.UserID,
+		Name:             name,
+		Hostname:         host,
+		Description:      asked.Description,
+		Flavor:           *b.flavor,
+		VCPUs:            b.flavor.VCPUs,
+		MemoryMB:         b.flavor.MemoryMB,
+		DiskGB:           b.flavor.DiskGB(),
+		ImageID:          string(asked.ImageRef),
+		Metadata:         asked.Metadata,
+		SystemMetadata:   map[string]string{},
+		KeyName:          asked.KeyName,
+		ConfigDrive:      bool(asked.ConfigDrive),
+		DiskConfig:       asked.DiskConfig,
+		AvailabilityZone: asked.Zone,
+		Placement:        asked.placement,
+		LaunchIndex:      index,
+		AccessIPv4:       asked.AccessIPv4,
+		AccessIPv6:       asked.AccessIPv6,
+		VMState:          servers.VMBuilding,
+		TaskState:        servers.TaskScheduling,
+	}
+	if bootsFromVolume(b.devices) {
+		// The root disk is Cinder's and takes no room on the host.
+		server.DiskGB -= b.flavor.RootGB
+	}
+	return server
 }
 
-// acceptBuild is the promise: quota, row and operation in one transaction.
-func (a *API) acceptBuild(r *rest.Request, server *compute.Server) (accepted engine.Accepted, err error) {
+// acceptBuilds is the promise: quota, rows and operations in one transaction.
+// As many servers are made as the quota has room for, if at least as many as
+// were asked for.
+func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepted, err error) {
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		if err := compute.ChargeQuota(r.Context(), tx, server.ProjectID, server.Delta()); err != nil {
+		limits, err := compute.Limits(r.Context(), tx, r.Identity.ProjectID)
+		if err != nil {
 			return err
 		}
-		if err := compute.InsertServer(r.Context(), tx, server); err != nil {
+		if err := fewEnough(b.asked.Metadata, limits["metadata_items"]); err != nil {
 			return err
 		}
-		accepted, err = a.accept(r, tx, operations.ServerBuild, server)
-		return err
+		n, err := compute.ChargeServers(r.Context(), tx, r.Identity.ProjectID, b.servers[0].Delta(), b.asked.count.least, b.asked.count.most)
+		if err != nil {
+			return err
+		}
+		b.servers, accepted = b.servers[:n], nil
+		if err := compute.InsertServers(r.Context(), tx, b.servers); err != nil {
+			return err
+		}
+		for _, server := range b.servers {
+			if err := a.insertParts(r.Context(), tx, server.ID, b); err != nil {
+				return err
+			}
+			operation, err := a.accept(r, tx, operations.ServerBuild, server)
+			if err != nil {
+				return err
+			}
+			accepted = append(accepted, operation)
+		}
+		return nil
 	})
 	return accepted, err
+}
+
+// insertParts writes what a server's request asks for beside its row.
+func (a *API) insertParts(ctx context.Context, tx store.Tx, serverID string, b *build) error {
+	if err := compute.InsertServerPorts(ctx, tx, serverID, b.ports); err != nil {
+		return err
+	}
+	if err := compute.InsertBlockDevices(ctx, tx, serverID, b.devices); err != nil {
+		return err
+	}
+	if err := compute.InsertBootData(ctx, tx, a.Secrets, serverID, b.boot); err != nil {
+		return err
+	}
+	if len(b.asked.Tags) == 0 {
+		return nil
+	}
+	return compute.SetTags(ctx, tx, serverID, b.asked.tags())
 }
 
 // accept has the engine take an operation on a server that tx has locked.

@@ -1,210 +1,193 @@
 package compute
 
-// The body of POST /servers: what is read of it and what is refused.
+// The body of POST /servers, as its schema let it pass, and what is derived of
+// it without asking anybody.
 
 import (
+	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/store/compute"
 )
 
-// createRequest is what the service takes from the body now.
+// createBody is the whole body.
+type createBody struct {
+	Server createRequest  `json:"server"`
+	Hints  map[string]any `json:"os:scheduler_hints"`
+	Older  map[string]any `json:"OS-SCH-HNT:scheduler_hints"`
+}
+
+// createRequest is the body's "server".
 type createRequest struct {
-	Name        string
-	FlavorRef   string
-	ImageRef    string
-	Description *string
-	Metadata    map[string]string
+	Name             string            `json:"name"`
+	FlavorRef        reference         `json:"flavorRef"`
+	ImageRef         reference         `json:"imageRef"`
+	AdminPass        string            `json:"adminPass"`
+	Metadata         map[string]string `json:"metadata"`
+	Networks         json.RawMessage   `json:"networks"`
+	SecurityGroups   []groupRequest    `json:"security_groups"`
+	DiskConfig       string            `json:"OS-DCF:diskConfig"`
+	AccessIPv4       string            `json:"accessIPv4"`
+	AccessIPv6       string            `json:"accessIPv6"`
+	Zone             string            `json:"availability_zone"`
+	OldDevices       []blockDevice     `json:"block_device_mapping"`
+	Devices          []blockDevice     `json:"block_device_mapping_v2"`
+	ConfigDrive      truth             `json:"config_drive"`
+	KeyName          *string           `json:"key_name"`
+	MinCount         *whole            `json:"min_count"`
+	MaxCount         *whole            `json:"max_count"`
+	ReservationAlone truth             `json:"return_reservation_id"`
+	UserData         *string           `json:"user_data"`
+	Personality      []json.RawMessage `json:"personality"`
+	Description      *string           `json:"description"`
+	Tags             []string          `json:"tags"`
+	Certificates     []string          `json:"trusted_image_certificates"`
+	Host             string            `json:"host"`
+	Node             string            `json:"hypervisor_hostname"`
+	Hostname         string            `json:"hostname"`
+	hints            map[string]any
+	placement        compute.Placement
+	count            counts
 }
 
-// createField is one property of "server": which microversions have it, whether
-// it must be there, and how it is read.
-type createField struct {
-	name     string
-	versions microversion.Range
-	required microversion.Range
-	read     func(*createRequest, json.RawMessage) error
+type groupRequest struct {
+	Name string `json:"name"`
 }
 
-// never is a range without versions: a property that is not required.
-var never = microversion.Range{Min: microversion.V(3, 0)}
+// counts is how many servers are asked for.
+type counts struct{ least, most int }
 
-var createFields = []createField{
-	{name: "name", read: readName},
-	{name: "flavorRef", read: readFlavorRef},
-	{name: "imageRef", required: never, read: readImageRef},
-	{name: "metadata", required: never, read: readMetadata},
-	{name: "description", versions: microversion.From(19), required: never, read: readDescription},
-	{name: "networks", versions: microversion.From(37), required: microversion.From(37), read: readNetworks},
+// reference is an id, or a URL that ends in one.
+type reference string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (ref *reference) UnmarshalJSON(text []byte) error {
+	path, _, _ := strings.Cut(pyStr(text), "?")
+	*ref = reference(path[strings.LastIndex(path, "/")+1:])
+	return nil
 }
 
-// readCreate reads the body. Errors: faults.Invalid with the originals' words.
+// readCreate reads the body. Errors: faults.Invalid and faults.Forbidden in the
+// original's words.
 func readCreate(r *rest.Request) (*createRequest, error) {
-	body, err := r.Object()
-	if err != nil {
+	var body createBody
+	if err := r.Decode(&body); err != nil {
 		return nil, err
 	}
-	raw, ok := body["server"]
-	if !ok {
-		return nil, faults.New(faults.Invalid, "ValidationError", "'server' is a required property")
+	asked := &body.Server
+	asked.hints = body.Hints
+	if asked.hints == nil {
+		asked.hints = body.Older
 	}
-	for key := range body {
-		if key != "server" {
-			return nil, unexpected(key)
+	for _, read := range []func(*rest.Request) error{asked.readImage, asked.readCount, asked.readPlacement, asked.readLimits} {
+		if err := read(r); err != nil {
+			return nil, err
 		}
-	}
-	var server map[string]json.RawMessage
-	if json.Unmarshal(raw, &server) != nil || server == nil {
-		return nil, invalidField("server", raw, "%s is not of type 'object'", rest.PyRepr(raw))
-	}
-	asked, err := readFields(r, raw, server)
-	if err != nil {
-		return nil, err
-	}
-	if asked.ImageRef == "" {
-		return nil, faults.New(faults.Invalid, "MissingImage", "Missing imageRef attribute")
 	}
 	return asked, nil
 }
 
-func readFields(r *rest.Request, raw json.RawMessage, server map[string]json.RawMessage) (*createRequest, error) {
-	asked := &createRequest{}
-	for _, field := range createFields {
-		value, sent := server[field.name]
-		switch {
-		case sent && field.versions.Has(r.Version):
-			if err := field.read(asked, value); err != nil {
-				return nil, err
-			}
-			delete(server, field.name)
-		case !sent && field.versions.Has(r.Version) && field.required.Has(r.Version):
-			return nil, invalidField("server", raw, "'%s' is a required property", field.name)
-		}
+// readImage: an image may only be missing where block devices are given.
+func (c *createRequest) readImage(*rest.Request) error {
+	if len(c.OldDevices) > 0 && len(c.Devices) > 0 {
+		return faults.New(faults.Invalid, "MixedMappings", "Using different block_device_mapping syntaxes is not allowed in the same request.")
 	}
-	for _, left := range slices.Sorted(maps.Keys(server)) {
-		return nil, invalidField("server", raw, "Additional properties are not allowed ('%s' was unexpected)", left)
+	if c.ImageRef == "" && len(c.OldDevices) == 0 && len(c.Devices) == 0 {
+		return faults.New(faults.Invalid, "MissingImage", "Missing imageRef attribute")
 	}
-	return asked, nil
+	return nil
 }
 
-func readName(asked *createRequest, raw json.RawMessage) error {
-	var name string
+// readCount reads how many; many can't have one host name.
+func (c *createRequest) readCount(*rest.Request) error {
+	c.count.least = 1
+	if c.MinCount != nil {
+		c.count.least = int(*c.MinCount)
+	}
+	c.count.most = c.count.least
+	if c.MaxCount != nil {
+		c.count.most = int(*c.MaxCount)
+	}
 	switch {
-	case json.Unmarshal(raw, &name) != nil || string(raw) == "null":
-		return notOfType("name", raw, "string")
-	case name == "":
-		return invalidField("name", raw, "'' is too short")
-	case utf8.RuneCountInString(name) > 255:
-		return invalidField("name", raw, "%s is too long", rest.PyRepr(raw))
-	case !printable(name) || strings.TrimSpace(name) != name:
-		return faults.New(faults.Invalid, "ValidationError",
-			"An invalid 'name' value was provided. The name must be: printable characters. Can not start or end with whitespace.")
+	case c.count.least > c.count.most:
+		return faults.New(faults.Invalid, "BadCount", "min_count must be <= max_count")
+	case c.count.most > 1 && c.Hostname != "":
+		return faults.New(faults.Invalid, "AmbiguousHostname", "Unable to allocate a single hostname to multiple instances")
 	}
-	asked.Name = name
 	return nil
 }
 
-// printable is the originals' "name" format (contracts: formats.json).
-func printable(name string) bool {
-	for _, c := range name {
-		if c > 0xFFFE || unicode.In(c, unicode.C) || unicode.In(c, unicode.Z) && !unicode.In(c, unicode.Zs) {
-			return false
-		}
+// readPlacement reads where the server may run: zone:host:node, or from 2.74
+// host and hypervisor_hostname, each for whom its rule lets.
+func (c *createRequest) readPlacement(r *rest.Request) error {
+	c.placement = compute.Placement{Host: c.Host, Node: c.Node, Hints: c.hints}
+	parts := strings.Split(c.Zone, ":")
+	if (c.Host != "" || c.Node != "") && len(parts) > 1 {
+		return faults.New(faults.Invalid, "TwoPlacements",
+			"One mechanism with host and/or hypervisor_hostname and another mechanism with zone:host:node are mutually exclusive.")
 	}
-	return true
-}
-
-// readFlavorRef takes an id or a URL that ends in one.
-func readFlavorRef(asked *createRequest, raw json.RawMessage) error {
-	var ref string
-	if json.Unmarshal(raw, &ref) != nil || string(raw) == "null" {
-		var number int64
-		if json.Unmarshal(raw, &number) != nil || string(raw) == "null" {
-			return notOfType("flavorRef", raw, "string', 'integer")
-		}
-		ref = fmt.Sprint(number)
+	if c.Host != "" || c.Node != "" {
+		return r.Enforce("compute:servers:create:requested_destination", nil)
 	}
-	if ref == "" {
-		return invalidField("flavorRef", raw, "'' is too short")
-	}
-	path, _, _ := strings.Cut(ref, "?")
-	asked.FlavorRef = path[strings.LastIndex(path, "/")+1:]
-	return nil
-}
-
-func readImageRef(asked *createRequest, raw json.RawMessage) error {
-	var ref string
-	if json.Unmarshal(raw, &ref) != nil || string(raw) == "null" {
-		return notOfType("imageRef", raw, "string")
-	}
-	if ref == "" {
+	if len(parts) == 1 {
 		return nil
 	}
-	id, err := uuid.Parse(ref)
-	if err != nil {
-		return invalidField("imageRef", raw, "%s is not a 'uuid'", rest.PyRepr(raw))
+	if len(parts) > 3 {
+		return faults.New(faults.Invalid, "InvalidInput", "Invalid input received: Unable to parse availability_zone")
 	}
-	asked.ImageRef = id.String()
+	c.Zone, c.placement.Host = parts[0], parts[1]
+	if len(parts) == 3 {
+		c.placement.Node = parts[2]
+	}
+	return r.Enforce("os_compute_api:servers:create:forced_host", nil)
+}
+
+// readLimits refuses what isn't done, and what only some may.
+func (c *createRequest) readLimits(r *rest.Request) error {
+	if len(c.Personality) > 0 {
+		return faults.New(faults.Invalid, "NoPersonality", "Files can't be injected into servers; use user_data.")
+	}
+	if len(c.Certificates) > 0 {
+		return r.Enforce("os_compute_api:servers:create:trusted_certs", nil)
+	}
 	return nil
 }
 
-var metadataKey = regexp.MustCompile(`^[a-zA-Z0-9-_:. ]{1,255}$`)
-
-func readMetadata(asked *createRequest, raw json.RawMessage) error {
-	var metadata map[string]json.RawMessage
-	if json.Unmarshal(raw, &metadata) != nil || metadata == nil {
-		return notOfType("metadata", raw, "object")
+// bootData is what the guest is told, its keypair left out.
+func (c *createRequest) bootData(password string) (compute.BootData, error) {
+	data := compute.BootData{AdminPassword: password}
+	if c.UserData == nil || *c.UserData == "" {
+		return data, nil
 	}
-	asked.Metadata = map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
-		var value string
-		switch item := metadata[key]; {
-		case !metadataKey.MatchString(key):
-			return invalidField("metadata", raw, "'%s' does not match any of the regexes: '^[a-zA-Z0-9-_:. ]{1,255}$'", key)
-		case json.Unmarshal(item, &value) != nil || string(item) == "null":
-			return notOfType(key, item, "string")
-		case utf8.RuneCountInString(value) > 255:
-			return invalidField(key, item, "%s is too long", rest.PyRepr(item))
+	// What isn't of the alphabet is skipped, as Python's reader does.
+	kept := strings.Map(func(c rune) rune {
+		if c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("+/=", c)) {
+			return c
 		}
-		asked.Metadata[key] = value
+		return -1
+	}, *c.UserData)
+	var err error
+	if data.UserData, err = base64.StdEncoding.DecodeString(kept); err != nil {
+		return data, faults.Wrap(err, faults.Invalid, "InstanceUserDataMalformed", "User data needs to be valid base 64.")
 	}
-	return nil
+	return data, nil
 }
 
-func readDescription(asked *createRequest, raw json.RawMessage) error {
-	if json.Unmarshal(raw, &asked.Description) != nil {
-		return notOfType("description", raw, "string', 'null")
-	}
-	if asked.Description != nil && utf8.RuneCountInString(*asked.Description) > 255 {
-		return invalidField("description", raw, "%s is too long", rest.PyRepr(raw))
-	}
-	return nil
-}
-
-// readNetworks takes the two words; without a network service both mean none.
-func readNetworks(_ *createRequest, raw json.RawMessage) error {
-	var word string
-	if json.Unmarshal(raw, &word) != nil || word != "none" && word != "auto" {
-		return invalidField("networks", raw, "%s is not one of ['none', 'auto']", rest.PyRepr(raw))
-	}
-	return nil
+// tags are those asked for, each once.
+func (c *createRequest) tags() []string {
+	return slices.Compact(slices.Sorted(slices.Values(c.Tags)))
 }
 
 // invalidField is the originals' schema error (contracts: formats.json, error_messages).
 func invalidField(field string, value json.RawMessage, format string, args ...any) error {
-	return faults.New(faults.Invalid, "ValidationError", "Invalid input for field/attribute %s. Value: %s. %s",
-		field, pyStr(value), fmt.Sprintf(format, args...))
+	return faults.New(faults.Invalid, "ValidationError", "Invalid input for field/attribute %s. Value: %s. "+format,
+		append([]any{field, pyStr(value)}, args...)...)
 }
 
 // pyStr is a value as it stands in a message: strings without quotes.
@@ -218,10 +201,6 @@ func pyStr(value json.RawMessage) string {
 
 func notOfType(field string, value json.RawMessage, types string) error {
 	return invalidField(field, value, "%s is not of type '%s'", rest.PyRepr(value), types)
-}
-
-func unexpected(key string) error {
-	return faults.New(faults.Invalid, "ValidationError", "Additional properties are not allowed ('%s' was unexpected)", key)
 }
 
 // hostname makes a guest's host name of a server's name, as the original does.

@@ -1,0 +1,28 @@
+package compute
+
+// The services beside this one, asked in the caller's own name before anything
+// is accepted, outside of any transaction.
+
+import (
+	"context"
+
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/openstack"
+)
+
+// Neighbours are Glance, Neutron and Cinder; internal/openstack has them.
+type Neighbours interface {
+	Image(ctx context.Context, who identity.Identity, id string) (*openstack.Image, error)
+	Network(ctx context.Context, who identity.Identity, id string) (*openstack.Network, error)
+	Networks(ctx context.Context, who identity.Identity) ([]openstack.Network, error)
+	Port(ctx context.Context, who identity.Identity, id string) (*openstack.Port, error)
+	SecurityGroups(ctx context.Context, who identity.Identity) (map[string]string, error)
+	Volume(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
+	Snapshot(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
+}
+
+// reachable says whether a caller can be spoken for: by a token of Keystone's,
+// which has a catalog. Static tokens have none, and nothing is asked for them.
+func (a *API) reachable(who identity.Identity) bool {
+	return a.Neighbours != nil && len(who.Catalog) > 0
+}
