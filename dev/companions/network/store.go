@@ -31,6 +31,19 @@ type change struct {
 
 // write runs f in a transaction; one that met another is tried again.
 func (s *Service) write(ctx context.Context, caller *service.Caller, f func(c *change) error) error {
+	err := s.transact(ctx, caller, f)
+	if err == nil {
+		s.changed()
+	}
+	return err
+}
+
+// writeQuietly is write for the service itself, which needn't be told.
+func (s *Service) writeQuietly(ctx context.Context, f func(c *change) error) error {
+	return s.transact(ctx, &service.Caller{Roles: []service.Ref{{Name: "admin"}}}, f)
+}
+
+func (s *Service) transact(ctx context.Context, caller *service.Caller, f func(c *change) error) error {
 	const tries = 5
 	var err error
 	for range tries {
@@ -41,9 +54,6 @@ func (s *Service) write(ctx context.Context, caller *service.Caller, f func(c *c
 		if !errors.As(err, &pg) || (pg.Code != "40001" && pg.Code != "40P01") {
 			break
 		}
-	}
-	if err == nil {
-		s.changed()
 	}
 	return err
 }
