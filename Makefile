@@ -6,6 +6,9 @@
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
+# Where tests find the contract data.
+export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
+
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
 .PHONY: build test chaos bench integration-keystone check lint clean
