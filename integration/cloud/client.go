@@ -49,7 +49,7 @@ func (c *Cloud) Do(ctx context.Context, method, path string, in any, want int, o
 	if err != nil {
 		return err
 	}
-	request.Header.Set("X-Auth-Token", userToken)
+	request.Header.Set("X-Auth-Token", UserToken)
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := c.http.Do(request)
 	if err != nil {
@@ -144,4 +144,26 @@ func (c *Cloud) Is(ctx context.Context, id, status string) error {
 		return fmt.Errorf("server %s (%s) is %s, task %q, fault %+v; want %q", id, s.Name, s.Status, s.Task, s.Fault, status)
 	}
 	return nil
+}
+
+// Ask sends a request just as it is given, with the token of a user or of an
+// administrator or with none, and gives the answer and its body.
+func (c *Cloud) Ask(ctx context.Context, token, method, path string, header http.Header, body []byte) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	if token != "" {
+		r.Header.Set("X-Auth-Token", token)
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer, text, err
 }

@@ -64,9 +64,10 @@ const Image = "00000000-0000-4000-8000-000000000001"
 // Flavor is the flavor that every cloud has.
 const Flavor = "tiny"
 
+// Tokens of a user and of an administrator.
 const (
-	userToken  = "token-of-a-user"
-	adminToken = "token-of-an-admin"
+	UserToken  = "token-of-a-user"
+	AdminToken = "token-of-an-admin"
 	project    = "demo"
 )
 
@@ -131,8 +132,8 @@ func (c *Cloud) configure(over map[string]any) {
 		"telemetry.host_listen":    telemetry[Host],
 		"dev.hold_dir":             string(c.Points),
 		"dev.static_tokens": []map[string]any{
-			{"token": userToken, "user": "alice", "project": project, "roles": []string{"member", "reader"}},
-			{"token": adminToken, "user": "root", "project": "admin", "roles": []string{"admin", "member", "reader"}},
+			{"token": UserToken, "user": "alice", "project": project, "roles": []string{"member", "reader"}},
+			{"token": AdminToken, "user": "root", "project": "admin", "roles": []string{"admin", "member", "reader"}},
 		},
 	}
 	for key, value := range over {
