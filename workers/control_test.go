@@ -40,10 +40,17 @@ type cloud struct {
 	db     *store.DB
 	engine *engine.Engine
 	offer  func(string)
+	knock  func(string)
 	hosts  workers.HostConfig
 }
 
 func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	return newCloudWith(t, neutron.Options{})
+}
+
+// newCloudWith has a network service.
+func newCloudWith(t *testing.T, network neutron.Options) *cloud {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), testenv.Database(t), 16)
@@ -70,13 +77,13 @@ func newCloud(t *testing.T) *cloud {
 			Client:    c,
 			Records:   records.New(db, e, starter.Offer),
 			Placement: placement.New(db, e, scheduler.Default()),
-			Neutron:   neutron.New(db, e, neutron.Options{}),
+			Neutron:   neutron.New(db, e, network),
 			Cinder:    cinder.New(db, e, cinder.Options{}),
 			Beside:    []func(context.Context){starter.Run, loops.Run},
 			Log:       log,
 		})
 	})
-	return &cloud{db: db, engine: e, offer: starter.Offer,
+	return &cloud{db: db, engine: e, offer: starter.Offer, knock: starter.Knock,
 		hosts: workers.HostConfig{Client: c, LinkURL: link.URL, Key: key, Heartbeat: 500 * time.Millisecond, Log: log}}
 }
 
@@ -111,8 +118,8 @@ func (c *cloud) host(t *testing.T, name, dir string) (stop func()) {
 	return stop
 }
 
-// build asks for a server.
-func (c *cloud) build(t *testing.T) string {
+// build asks for a server with the ports.
+func (c *cloud) build(t *testing.T, ports ...compute.ServerPort) string {
 	t.Helper()
 	id := uuid.NewString()
 	c.accept(t, operations.ServerBuild, id, func(tx store.Tx) error {
@@ -124,7 +131,10 @@ func (c *cloud) build(t *testing.T) string {
 		if err := compute.ChargeQuota(t.Context(), tx, "p", s.Delta()); err != nil {
 			return err
 		}
-		return compute.InsertServer(t.Context(), tx, s)
+		if err := compute.InsertServer(t.Context(), tx, s); err != nil {
+			return err
+		}
+		return compute.InsertServerPorts(t.Context(), tx, id, ports)
 	})
 	return id
 }

@@ -33,7 +33,8 @@ type Finding struct {
 // Report is what an audit has found.
 type Report struct {
 	Findings []Finding `json:"findings"`
-	// Owed counts what hosts that are down still have to undo; it is no leak.
+	// Owed counts what hosts and services that are down still have to undo; it
+	// is no leak.
 	Owed int `json:"owed"`
 	// Unfinished counts operations that have not ended.
 	Unfinished int `json:"unfinished"`
