@@ -5,9 +5,9 @@ package qemu
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"net"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"holdfast.dev/activities/libvirt/domain"
@@ -66,9 +66,11 @@ func unplug(ctx context.Context, ports []steps.Port) error {
 	return nil
 }
 
+// hasDevice asks the kernel for a name in this network namespace.
 func hasDevice(name string) (bool, error) {
-	if !device.MatchString(name) {
-		return false, nil
+	all, err := net.Interfaces()
+	if err != nil {
+		return false, broken(err)
 	}
-	return exists(filepath.Join(string(os.PathSeparator), "sys", "class", "net", name))
+	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Name == name }), nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/images"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 )
 
@@ -144,6 +145,9 @@ func (d *Driver) powers(ctx context.Context) (map[string]int, error) {
 	states := make(map[string]int, len(domains))
 	for _, domain := range domains {
 		state, err := d.stateOf(ctx, domain)
+		if faults.Is(err, faults.NotFound) {
+			continue // gone since
+		}
 		if err != nil {
 			return nil, err
 		}
