@@ -179,7 +179,9 @@ func (k *Keystone) For(who Identity) (*gophercloud.ProviderClient, error) {
 	provider.SetToken(who.Token)
 	catalog := &tokens.ServiceCatalog{Entries: who.Catalog}
 	provider.EndpointLocator = func(o gophercloud.EndpointOpts) (string, error) {
-		return openstack.V3EndpointURL(catalog, o)
+		ctx, cancel := context.WithTimeout(context.Background(), k.options.Timeout)
+		defer cancel()
+		return openstack.V3Endpoint(ctx, provider, catalog, o)
 	}
 	return provider, nil
 }
