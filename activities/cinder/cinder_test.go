@@ -34,6 +34,7 @@ type world struct {
 	db       *store.DB
 	engine   *engine.Engine
 	a        *cinder.Activities
+	client   *gophercloud.ServiceClient
 	server   string
 	host     string
 	fence    steps.Fence
@@ -42,25 +43,30 @@ type world struct {
 
 func newWorld(t *testing.T, devices ...compute.BlockDevice) *world {
 	t.Helper()
+	return newWorldOf(t, "p", devices...)
+}
+
+func newWorldOf(t *testing.T, project string, devices ...compute.BlockDevice) *world {
+	t.Helper()
 	f, client := newFake(t)
-	w := &world{T: t, fake: f, db: computetest.Open(t), projects: map[string]bool{}}
+	w := &world{T: t, fake: f, client: client, db: computetest.Open(t), projects: map[string]bool{}}
 	e := engine.New(w.db, compute.Resource())
 	w.engine = e
 	w.a = cinder.New(w.db, e, cinder.Options{
 		Client: func(_ context.Context, project string) (*gophercloud.ServiceClient, error) {
 			w.projects[project] = true
-			return client, nil
+			return w.client, nil
 		},
 		Patience: time.Minute, Look: 30 * time.Millisecond, Pause: 10 * time.Millisecond, Heartbeat: func(context.Context) {},
 	})
 	w.host = computetest.AddHost(t, w.db, "h1", computetest.Room)
-	s := computetest.AddServer(t, w.db, "p")
+	s := computetest.AddServer(t, w.db, project)
 	w.server = s.ID
 	computetest.InTx(t, w.db, func(tx store.Tx) error {
 		if err := compute.InsertBlockDevices(t.Context(), tx, s.ID, devices); err != nil {
 			return err
 		}
-		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: "p"})
+		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: project})
 		if err != nil {
 			return err
 		}
