@@ -66,15 +66,16 @@ var requestSchemas = sync.OnceValues(func() (*validation.Set, error) { return va
 // Service makes the service for rest.New.
 func (a *API) Service() *rest.Service {
 	return &rest.Service{
-		Name:          "compute",
-		Mount:         "/compute",
-		Prefix:        "/v2.1",
-		ProjectInPath: true,
-		Versions:      &Versions,
-		Schemas:       requestSchemas,
-		Faults:        novaFaults,
-		Policy:        a.Policy,
-		Operations:    slices.Concat(documents(), a.operations(), removedOperations()),
+		Name:            "compute",
+		Mount:           "/compute",
+		Prefix:          "/v2.1",
+		ProjectInPath:   true,
+		RequestIDHeader: "X-Compute-Request-Id",
+		Versions:        &Versions,
+		Schemas:         requestSchemas,
+		Faults:          novaFaults,
+		Policy:          a.Policy,
+		Operations:      slices.Concat(documents(), a.operations(), removedOperations()),
 	}
 }
 

@@ -115,6 +115,34 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// A dialect that tells its range does so with refusals too, in its own words.
+func TestVersionDialect(t *testing.T) {
+	t.Parallel()
+	service := gadgets()
+	service.Versions = &microversion.Scheme{Service: "baremetal", Legacy: "X-OpenStack-Ironic-API-Version", Min: microversion.V(1, 1), Max: microversion.V(1, 115), Default: microversion.V(1, 1),
+		MinHeader: "X-OpenStack-Ironic-API-Minimum-Version", MaxHeader: "X-OpenStack-Ironic-API-Maximum-Version",
+		Refusal: "Version %s was requested but the minor version is not supported by this service. The supported version range is: [%s, %s]."}
+	handler, err := New(Options{Authenticator: NewStaticTokens(map[string]policy.Credentials{"good": {}}), Log: slog.New(slog.DiscardHandler), MaxBody: 10, Timeout: time.Minute}, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string]string{
+		"1.69":  `"7"`,
+		"1.999": `{"fault":{"code":406,"message":"Version 1.999 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.115]."}}`,
+	} {
+		answer := send(handler, "GET", "/v1/gadgets/7", "", "X-OpenStack-Ironic-API-Version", asked)
+		if got := answer.Body.String(); got != want {
+			t.Errorf("%s: %s, want %s", asked, got, want)
+		}
+		if low, high := answer.Header().Get("X-OpenStack-Ironic-API-Minimum-Version"), answer.Header().Get("X-OpenStack-Ironic-API-Maximum-Version"); low != "1.1" || high != "1.115" {
+			t.Errorf("%s: %s to %s", asked, low, high)
+		}
+		if answer.Header().Get("X-Compute-Request-Id") != "" {
+			t.Error("another service's request id is sent")
+		}
+	}
+}
+
 // A traditional port has its own service at the root, and the others still by mount.
 func TestTraditionalPort(t *testing.T) {
 	t.Parallel()

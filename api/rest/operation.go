@@ -77,6 +77,9 @@ type Service struct {
 	// ProjectInPath says that a project id may stand between prefix and path,
 	// as Nova's URLs have had it; it must be the token's project.
 	ProjectInPath bool
+	// RequestIDHeader is the service's own header of request ids, sent beside the
+	// common one; empty for none.
+	RequestIDHeader string
 	// Versions is nil for a service without microversions.
 	Versions   *microversion.Scheme
 	Operations []Operation

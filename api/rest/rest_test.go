@@ -22,9 +22,10 @@ import (
 )
 
 var widgets = &Service{
-	Name:          "widget",
-	Prefix:        "/v2.1",
-	ProjectInPath: true,
+	Name:            "widget",
+	Prefix:          "/v2.1",
+	ProjectInPath:   true,
+	RequestIDHeader: "X-Compute-Request-Id",
 	Versions: &microversion.Scheme{Service: "compute", Legacy: "X-OpenStack-Nova-API-Version",
 		Min: microversion.V(2, 1), Max: microversion.V(2, 104), Default: microversion.V(2, 1)},
 	Faults: Faults{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/telemetry"
 )
 
@@ -48,6 +49,7 @@ func (s *Server) answer(c *gin.Context, e *exchange, r *Request, rows []Operatio
 	}
 	r.judge()
 	if versions := r.service.Versions; versions != nil {
+		announceRange(c.Writer.Header(), versions)
 		if r.Version, err = versions.Negotiate(c.Request.Header.Values); err != nil {
 			return nil, err
 		}
@@ -123,6 +125,14 @@ func (r *Request) announce(h http.Header) {
 	if scheme.Legacy != "" {
 		h.Set(scheme.Legacy, r.Version.String())
 		h.Add("Vary", scheme.Legacy)
+	}
+}
+
+// announceRange tells the versions that there are, where the dialect has it so.
+func announceRange(h http.Header, scheme *microversion.Scheme) {
+	if scheme.MinHeader != "" {
+		h.Set(scheme.MinHeader, scheme.Min.String())
+		h.Set(scheme.MaxHeader, scheme.Max.String())
 	}
 }
 

@@ -86,6 +86,12 @@ type Scheme struct {
 	Min, Max Version
 	// Default is used when no header is sent.
 	Default Version
+	// MinHeader and MaxHeader tell the range with every answer, refusals
+	// included, in the dialects that do so (Ironic's); empty in the others.
+	MinHeader, MaxHeader string
+	// Refusal words a version out of range; empty has Nova's words. It gets the
+	// asked version, the minimum and the maximum, as %[1]s to %[3]s.
+	Refusal string
 }
 
 // Negotiate gives the version that a request asks for. get returns every value
@@ -134,6 +140,9 @@ type NotAcceptable struct {
 }
 
 func (e *NotAcceptable) Error() string {
-	return fmt.Sprintf("Version %s is not supported by the API. Minimum is %s and maximum is %s.",
-		e.Asked, e.Scheme.Min, e.Scheme.Max)
+	words := e.Scheme.Refusal
+	if words == "" {
+		words = "Version %s is not supported by the API. Minimum is %s and maximum is %s."
+	}
+	return fmt.Sprintf(words, e.Asked, e.Scheme.Min, e.Scheme.Max)
 }
