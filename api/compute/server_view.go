@@ -97,7 +97,14 @@ var serverFields = []field{
 	{name: "scheduler_hints", versions: microversion.From(100), value: func(v serverView) any { return orEmpty(v.Placement.Hints) }},
 }
 
-// detail is the server as shown alone and in detailed lists.
+// listed is the server as shown in detailed lists: its groups are left out.
+func (v serverView) listed() map[string]any {
+	shown := v.detail()
+	delete(shown, "server_groups")
+	return shown
+}
+
+// detail is the server as shown alone.
 func (v serverView) detail() map[string]any {
 	shown := make(map[string]any, len(serverFields))
 	for _, f := range serverFields {

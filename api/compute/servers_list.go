@@ -7,7 +7,6 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -16,7 +15,7 @@ func (a *API) listServers(r *rest.Request) (*rest.Response, error) {
 }
 
 func (a *API) listServersDetail(r *rest.Request) (*rest.Response, error) {
-	return a.list(r, "servers/detail", "detail", serverView.detail)
+	return a.list(r, "servers/detail", "detail", serverView.listed)
 }
 
 // list answers a page and, if it is full, where the next one is. rule is the
@@ -45,36 +44,8 @@ func (a *API) list(r *rest.Request, path, rule string, show func(serverView) map
 	return rest.JSON(body), nil
 }
 
-// listFilter is a store filter and whether anything can pass it.
-type listFilter struct {
-	compute.ListFilter
-	possible bool
-}
-
-// filter reads the query's parameters; unknown ones are ignored.
-func (a *API) filter(r *rest.Request, rule string) (listFilter, error) {
-	f := listFilter{possible: true}
-	f.ProjectID = r.Identity.ProjectID
-	f.Name = r.Query.Get("name")
-	f.Marker = r.Query.Get("marker")
-	if err := allProjects(r, rule, &f); err != nil {
-		return f, err
-	}
-	limit, err := pageSize(r.Query, a.MaxPageSize)
-	if err != nil {
-		return f, err
-	}
-	f.Limit = limit
-	f.possible = limit > 0
-	if words, sent := r.Query["status"]; sent {
-		f.VMStates, f.TaskStates = servers.FromStatus(words...)
-		f.possible = f.possible && len(f.VMStates) > 0
-	}
-	return f, nil
-}
-
 // allProjects widens the list for administrators who ask for it.
-func allProjects(r *rest.Request, rule string, f *listFilter) error {
+func allProjects(r *rest.Request, rule string, f *serverFilter) error {
 	asked := strings.ToLower(r.Query.Get("all_tenants"))
 	switch _, sent := r.Query["all_tenants"]; {
 	case !sent, asked == "0", asked == "false", asked == "f", asked == "no", asked == "n", asked == "off":
@@ -83,6 +54,9 @@ func allProjects(r *rest.Request, rule string, f *listFilter) error {
 		return faults.New(faults.Forbidden, "PolicyNotAuthorized",
 			"Policy doesn't allow os_compute_api:servers:%s:get_all_tenants to be performed.", rule)
 	}
-	f.ProjectID = ""
+	f.ProjectID = r.Query.Get("project_id")
+	if f.ProjectID == "" {
+		f.ProjectID = r.Query.Get("tenant_id")
+	}
 	return nil
 }

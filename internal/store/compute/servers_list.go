@@ -34,6 +34,14 @@ type ListFilter struct {
 	ReservationID    string
 	Hostname         string
 	Locked           *bool
+	Progress         *int
+	ConfigDrive      *bool
+	// Description, IPv4 and IPv6 match anywhere, as regular expressions; the
+	// addresses are those of bound ports.
+	Description, IPv4, IPv6 string
+	// AllTags are all there, of AnyTags one at least; NotAllTags aren't all
+	// there, of NotAnyTags none is.
+	AllTags, AnyTags, NotAllTags, NotAnyTags []string
 	// ChangesSince and ChangesBefore bound updated_at, inclusive; with the
 	// former, deleted servers are listed too.
 	ChangesSince, ChangesBefore *time.Time
@@ -76,6 +84,17 @@ var SortKeys = map[string]string{
 	"progress":            "s.progress",
 	"locked_by":           "COALESCE(s.locked_by, '')",
 	"root_device_name":    "''::text",
+	"kernel_id":           "''::text",
+	"ramdisk_id":          "''::text",
+	"access_ip_v4":        "COALESCE(host(s.access_ip_v4), '')",
+	"access_ip_v6":        "COALESCE(host(s.access_ip_v6), '')",
+	"auto_disk_config":    "s.disk_config",
+	"config_drive":        "s.config_drive",
+	"hostname":            "s.hostname",
+	"launch_index":        "s.launch_index",
+	"locked":              "s.locked",
+	"node":                "COALESCE(h.name, '')",
+	"terminated_at":       "COALESCE(s.terminated_at, '-infinity')",
 }
 
 // ListServers gives a page of servers. A marker that is no server of the
@@ -101,7 +120,7 @@ func ListServers(ctx context.Context, q store.Queryer, f ListFilter) ([]*Server,
 	}
 	page, err := scanServers(rows)
 	if isInvalidRegexp(err) {
-		return nil, faults.Wrap(err, faults.Invalid, "InvalidFilter", "the name %q is not a regular expression", f.Name)
+		return nil, faults.Wrap(err, faults.Invalid, "InvalidFilter", "a filter is not a regular expression")
 	}
 	if err != nil {
 		return nil, err
@@ -149,6 +168,22 @@ func (f ListFilter) narrow(c *conditions) {
 	if f.Name != "" {
 		c.add("s.name ~ " + c.arg(f.Name))
 	}
+	if f.Description != "" {
+		c.add("COALESCE(s.description, '') ~ " + c.arg(f.Description))
+	}
+	for family, pattern := range map[int]string{4: f.IPv4, 6: f.IPv6} {
+		if pattern != "" {
+			c.add(fmt.Sprintf(`EXISTS (SELECT FROM compute.server_ports p, jsonb_to_recordset(p.fixed_ips) AS ip (ip_address inet)
+				WHERE p.server_id = s.id AND p.bound AND family(ip_address) = %d AND host(ip_address) ~ %s)`, family, c.arg(pattern)))
+		}
+	}
+	f.narrowByTags(c)
+	if f.Progress != nil {
+		c.add("s.progress = " + c.arg(*f.Progress))
+	}
+	if f.ConfigDrive != nil {
+		c.add("s.config_drive = " + c.arg(*f.ConfigDrive))
+	}
 	if f.IDs != nil {
 		c.add("s.id = ANY(" + c.arg(slices.DeleteFunc(slices.Clone(f.IDs), func(id string) bool { return !isUUID(id) })) + ")")
 	}
@@ -169,6 +204,23 @@ func (f ListFilter) narrow(c *conditions) {
 	}
 	if f.ChangesBefore != nil {
 		c.add("s.updated_at <= " + c.arg(*f.ChangesBefore))
+	}
+}
+
+// narrowByTags counts the tags of each list that a server has.
+func (f ListFilter) narrowByTags(c *conditions) {
+	for _, t := range []struct {
+		tags      []string
+		condition string
+	}{
+		{f.AllTags, " = %d"}, {f.AnyTags, " > 0"}, {f.NotAllTags, " < %d"}, {f.NotAnyTags, " = 0"},
+	} {
+		if len(t.tags) == 0 {
+			continue
+		}
+		tags := slices.Compact(slices.Sorted(slices.Values(t.tags)))
+		condition := strings.ReplaceAll(t.condition, "%d", fmt.Sprint(len(tags)))
+		c.add("(SELECT count(*) FROM compute.server_tags t WHERE t.server_id = s.id AND t.tag = ANY (" + c.arg(tags) + "))" + condition)
 	}
 }
 
