@@ -24,13 +24,20 @@ const Socket = "/run/libvirt/libvirt-sock"
 
 const insideKey = "HOLDFAST_LIBVIRTTEST"
 
-// Main is TestMain's body. It doesn't return.
-func Main(m *testing.M) {
+// Main is TestMain's body. It doesn't return. before is run first, with the
+// machine's network; the tests see what it puts into the environment.
+func Main(m *testing.M, before ...func() error) {
 	switch os.Getenv(insideKey) {
 	case "init":
 		os.Exit(reap())
 	case "tests":
 		os.Exit(inside(m))
+	}
+	for _, f := range before {
+		if err := f(); err != nil {
+			fmt.Fprintln(os.Stderr, "before the tests:", err)
+			os.Exit(1)
+		}
 	}
 	code, err := outside()
 	if err != nil {

@@ -88,24 +88,6 @@ func (c *cpuInfo) read(caps libvirtxml.Caps) {
 	}
 }
 
-// kvmCreateVM is the ioctl of /dev/kvm that makes a virtual machine: a device
-// that is there but can't do it is no KVM.
-const kvmCreateVM = 0xAE01
-
-func kvmWorks() bool {
-	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	defer device.Close()
-	fd, _, errno := syscall.Syscall(syscall.SYS_IOCTL, device.Fd(), kvmCreateVM, 0)
-	if errno != 0 {
-		return false
-	}
-	_ = syscall.Close(int(fd)) // nothing was done with it
-	return true
-}
-
 // isAMD says whose processors the host has.
 func isAMD() bool {
 	info, err := os.ReadFile("/proc/cpuinfo")

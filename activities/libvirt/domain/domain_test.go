@@ -1,0 +1,92 @@
+package domain
+
+// What each concern writes, exactly.
+
+import (
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"libvirt.org/go/libvirtxml"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
+)
+
+const id = "11111111-2222-4333-8444-555555555555"
+
+func TestConcerns(t *testing.T) {
+	t.Parallel()
+	type words = map[string]string
+	for name, c := range map[string]struct {
+		plan          Plan
+		image, flavor words
+		part          func(*libvirtxml.Domain) any
+		want          string
+	}{
+		"memory":            {part: func(d *libvirtxml.Domain) any { return d.Memory }, want: `<DomainMemory unit="MiB">64</DomainMemory>`},
+		"balloon":           {part: func(d *libvirtxml.Domain) any { return d.Devices.MemBalloon }, want: `<memballoon model="virtio"><stats period="10"></stats></memballoon>`},
+		"cpu, emulated":     {part: func(d *libvirtxml.Domain) any { return d.CPU }, want: `<cpu match="exact" mode="custom"><model fallback="allow">qemu64</model><topology sockets="4" cores="1" threads="1"></topology></cpu>`},
+		"cpu, KVM":          {plan: Plan{KVM: true}, part: func(d *libvirtxml.Domain) any { return d.CPU }, want: `<cpu match="exact" mode="host-model"><topology sockets="4" cores="1" threads="1"></topology></cpu>`},
+		"cpu, KVM on AMD":   {plan: Plan{KVM: true, AMD: true}, part: func(d *libvirtxml.Domain) any { return d.CPU }, want: `<cpu match="exact" mode="host-model"><topology sockets="4" cores="1" threads="1"></topology><feature policy="disable" name="arch-capabilities"></feature></cpu>`},
+		"topology by image": {image: words{"hw_cpu_sockets": "2", "hw_cpu_threads": "1"}, part: func(d *libvirtxml.Domain) any { return d.CPU.Topology }, want: `<DomainCPUTopology sockets="2" cores="2" threads="1"></DomainCPUTopology>`},
+		"topology, limited": {flavor: words{"hw:cpu_max_sockets": "1", "hw:cpu_max_cores": "2"}, part: func(d *libvirtxml.Domain) any { return d.CPU.Topology }, want: `<DomainCPUTopology sockets="1" cores="2" threads="2"></DomainCPUTopology>`},
+		"flavor over image": {image: words{"hw_cpu_cores": "4"}, flavor: words{"hw:cpu_cores": "2"}, part: func(d *libvirtxml.Domain) any { return d.CPU.Topology }, want: `<DomainCPUTopology sockets="2" cores="2" threads="1"></DomainCPUTopology>`},
+		"os":                {part: func(d *libvirtxml.Domain) any { return d.OS }, want: `<DomainOS><type arch="x86_64" machine="q35">hvm</type><boot dev="hd"></boot><smbios mode="sysinfo"></smbios></DomainOS>`},
+		"machine, menu":     {image: words{"hw_machine_type": "pc", "hw_boot_menu": "yes"}, part: func(d *libvirtxml.Domain) any { return d.OS }, want: `<DomainOS><type arch="x86_64" machine="pc">hvm</type><boot dev="hd"></boot><bootmenu enable="yes"></bootmenu><smbios mode="sysinfo"></smbios></DomainOS>`},
+		"UEFI":              {image: words{"hw_firmware_type": "uefi"}, part: func(d *libvirtxml.Domain) any { return d.OS.Loader }, want: `<DomainLoader secure="no"></DomainLoader>`},
+		"secure boot":       {image: words{"hw_firmware_type": "uefi", "os_secure_boot": "required"}, part: func(d *libvirtxml.Domain) any { return d.Features }, want: `<DomainFeatureList><acpi></acpi><apic></apic><smm state="on"></smm><vmcoreinfo state="on"></vmcoreinfo></DomainFeatureList>`},
+		"disk":              {plan: Plan{Disks: []Disk{{Path: "/d", Format: "qcow2"}}}, part: func(d *libvirtxml.Domain) any { return &d.Devices.Disks[0] }, want: `<disk type="file" device="disk"><driver name="qemu" type="qcow2"></driver><source file="/d"></source><target dev="vda" bus="virtio"></target></disk>`},
+		"config drive":      {plan: Plan{Disks: []Disk{{Path: "/d", Format: "raw"}, {Path: "/c", Format: "raw", CDROM: true}}}, part: func(d *libvirtxml.Domain) any { return &d.Devices.Disks[1] }, want: `<disk type="file" device="cdrom"><driver name="qemu" type="raw"></driver><source file="/c"></source><target dev="sda" bus="sata"></target><readonly></readonly></disk>`},
+		"volume, SCSI":      {plan: Plan{Disks: []Disk{{Path: "/dev/x", Format: "raw", Block: true, Serial: "v"}}}, image: words{"hw_disk_bus": "scsi"}, part: func(d *libvirtxml.Domain) any { return &d.Devices.Disks[0] }, want: `<disk type="block" device="disk"><driver name="qemu" type="raw"></driver><source dev="/dev/x"></source><target dev="sda" bus="scsi"></target><serial>v</serial></disk>`},
+		"SCSI controller":   {plan: Plan{Disks: []Disk{{Path: "/d", Format: "raw"}}}, image: words{"hw_disk_bus": "scsi"}, part: func(d *libvirtxml.Domain) any { return d.Devices.Controllers[0] }, want: `<controller type="scsi" index="0" model="virtio-scsi"></controller>`},
+		"nic":               {part: func(d *libvirtxml.Domain) any { return &d.Devices.Interfaces[0] }, want: `<interface type="bridge"><mac address="fa:16:3e:00:00:01"></mac><source bridge="brq1"></source><target dev="tap12345678-90"></target><model type="virtio"></model><mtu size="1450"></mtu></interface>`},
+		"nic, queues":       {flavor: words{"hw:vif_multiqueue_enabled": "true"}, part: func(d *libvirtxml.Domain) any { return d.Devices.Interfaces[0].Driver }, want: `<DomainInterfaceDriver name="vhost" queues="4"></DomainInterfaceDriver>`},
+		"console":           {plan: Plan{ConsoleLog: "/l"}, part: func(d *libvirtxml.Domain) any { return &d.Devices.Serials[0] }, want: `<serial type="pty"><target type="isa-serial" port="0"></target><log file="/l" append="off"></log></serial>`},
+		"video":             {part: func(d *libvirtxml.Domain) any { return d.Devices.Videos[0] }, want: `<video><model type="virtio"></model></video>`},
+		"rng":               {image: words{"hw_rng_model": "virtio"}, flavor: words{"hw_rng:rate_bytes": "10", "hw_rng:rate_period": "20"}, part: func(d *libvirtxml.Domain) any { return d.Devices.RNGs[0] }, want: `<rng model="virtio"><rate bytes="10" period="20"></rate><backend model="random">/dev/urandom</backend></rng>`},
+		"clock of Windows":  {image: words{"os_type": "windows"}, part: func(d *libvirtxml.Domain) any { return d.Clock.Offset }, want: `<string>localtime</string>`},
+		"name":              {part: func(d *libvirtxml.Domain) any { return d.Name }, want: `<string>instance-11111111</string>`},
+	} {
+		c.plan.Spec = steps.ServerSpec{ServerID: id, VCPUs: 4, MemoryMB: 64, ImageProperties: c.image, ExtraSpecs: c.flavor,
+			Ports: []steps.Port{{ID: "12345678-90ab-cdef", MAC: "fa:16:3e:00:00:01", VIFType: "bridge", Bridge: "brq1", MTU: 1450}}}
+		text, err := XML(c.plan)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var d libvirtxml.Domain
+		if err := d.Unmarshal(text); err != nil {
+			t.Fatal(err)
+		}
+		got, err := xml.Marshal(c.part(&d))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, c.want)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		image, flavor map[string]string
+		code, says    string
+	}{
+		{map[string]string{"hw_disk_bus": "xen"}, nil, "InvalidImageProperty", `hw_disk_bus is "xen"`},
+		{map[string]string{"hw_cpu_cores": "many"}, nil, "InvalidImageProperty", `hw_cpu_cores is "many"`},
+		{nil, map[string]string{"hw:cpu_max_sockets": "1", "hw:cpu_max_cores": "1", "hw:cpu_max_threads": "1"}, "ImageVCPULimitsRangeImpossible", "1:1:1"},
+		{map[string]string{"architecture": "aarch64"}, nil, "InvalidArchitectureName", "aarch64"},
+		{map[string]string{"hw_machine_type": "virt"}, nil, "InvalidImageProperty", "virt"},
+		{map[string]string{"os_secure_boot": "required"}, nil, "InvalidImageProperty", "uefi"},
+		{map[string]string{"hw_rng_model": "egd"}, nil, "InvalidImageProperty", "egd"},
+	} {
+		_, err := XML(Plan{Spec: steps.ServerSpec{ServerID: id, VCPUs: 2, MemoryMB: 64, ImageProperties: c.image, ExtraSpecs: c.flavor}})
+		if f := faults.As(err); f == nil || f.Kind != faults.Invalid || f.Code != c.code || !strings.Contains(f.Message, c.says) {
+			t.Errorf("%v %v: %v", c.image, c.flavor, err)
+		}
+	}
+	_, err := XML(Plan{Spec: steps.ServerSpec{ServerID: id, VCPUs: 1, Ports: []steps.Port{{VIFType: "binding_failed"}}}})
+	if f := faults.As(err); f == nil || f.Code != "VirtualInterfacePlugException" {
+		t.Errorf("a port that can't be plugged: %v", err)
+	}
+}
