@@ -17,7 +17,7 @@ func (c *cloud) addHost() {
 	c.t.Helper()
 	err := c.db.InTx(c.t.Context(), func(tx store.Tx) error {
 		return computestore.RegisterHost(c.t.Context(), tx, computestore.Registration{ID: hostID, Name: "host-1", Incarnation: 1, Driver: "simulated", LinkAddress: "10.0.0.1:900",
-			Report: computestore.Report{VCPUs: 8, MemoryMB: 16384, DiskGB: 100, Inventory: []byte(`{"hypervisor_type": "QEMU", "hypervisor_version": 9000, "cpu": {"arch": "x86_64"}}`)}})
+			Report: computestore.Report{VCPUs: 8, MemoryMB: 16384, DiskGB: 100, Inventory: []byte(`{"details": {"hypervisor_type": "QEMU", "hypervisor_version": 9000, "cpu": {"arch": "x86_64"}}}`)}})
 	})
 	if err != nil {
 		c.t.Fatal(err)

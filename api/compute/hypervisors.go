@@ -23,7 +23,12 @@ type hypervisorView struct {
 	about   inventory
 }
 
-// inventory is what is read of what a host reports of itself.
+// reported is what a host reports of itself (internal/hosts).
+type reported struct {
+	Details inventory `json:"details"`
+}
+
+// inventory is what is read of a report's details.
 type inventory struct {
 	Type    string          `json:"hypervisor_type"`
 	Version json.RawMessage `json:"hypervisor_version"`
@@ -144,8 +149,10 @@ func (a *API) hypervisorViews(r *rest.Request, hosts []*compute.Host, withServer
 			views[i].servers = append([]compute.ServerName{}, on[h.ID]...)
 		}
 		if len(h.Inventory) > 0 {
-			if err := json.Unmarshal(h.Inventory, &views[i].about); err != nil {
-				views[i].about = inventory{}
+			// A report of another shape says nothing that is shown.
+			var report reported
+			if json.Unmarshal(h.Inventory, &report) == nil {
+				views[i].about = report.Details
 			}
 		}
 	}
