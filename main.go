@@ -12,6 +12,7 @@ func main() {
 	root.AddCommand(
 		apiCommand(env),
 		workerCommand(env),
+		devCommand(),
 		cli.Migrate(env),
 		cli.Operations(env),
 		cli.Audit(env),

@@ -33,6 +33,9 @@ type Options struct {
 	// User is the account to run under if this process is root's; "" is
 	// postgres if there is such an account, otherwise nobody.
 	User string
+	// Revive says how the server is started again when it has died of itself;
+	// nil: not at all.
+	Revive *supervise.Restart
 	// Settings are added to, or replace, the server's settings:
 	// {"shared_buffers": "512MB"}.
 	Settings map[string]string
@@ -92,6 +95,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		DeathSignal:  syscall.SIGQUIT, // "immediate": its children end too
 		Credential:   account.credential(),
 		ReadyTimeout: 2 * time.Minute, // recovery after a crash takes its time
+		Restart:      o.Revive,
 	}
 	return s, s.Restart(ctx)
 }

@@ -10,13 +10,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/client"
-	"go.yaml.in/yaml/v3"
 
+	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/ports"
 	"holdfast.dev/dev/supervise"
 	"holdfast.dev/internal/engine"
@@ -139,19 +138,7 @@ func (c *Cloud) configure(over map[string]any) {
 	for key, value := range over {
 		flat[key] = value
 	}
-	tree := map[string]map[string]any{}
-	for key, value := range flat {
-		section, name, _ := strings.Cut(key, ".")
-		if tree[section] == nil {
-			tree[section] = map[string]any{}
-		}
-		tree[section][name] = value
-	}
-	text, err := yaml.Marshal(tree)
-	if err == nil {
-		err = os.WriteFile(c.configFile(), text, 0o600)
-	}
-	if err != nil {
+	if err := launch.WriteConfig(c.configFile(), flat); err != nil {
 		c.t.Fatal(err)
 	}
 	c.processes = map[Name]*supervise.Process{

@@ -3,14 +3,12 @@ package cloud
 // The processes: killed, started again, and their logs.
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/supervise"
 )
 
@@ -28,27 +26,11 @@ const (
 // Names are all of them.
 var Names = []Name{API, Control, Host, Temporal, Postgres}
 
-// process describes one of ours. It is ready when it answers at all: with what
-// it needs down it answers that.
+// process describes one of ours.
 func (c *Cloud) process(name Name, telemetry map[Name]string, args ...string) *supervise.Process {
-	return &supervise.Process{
-		Name:    string(name),
-		Args:    append([]string{c.binary, "--config", c.configFile()}, args...),
-		LogFile: c.log(name),
-		Ready: func(ctx context.Context) error {
-			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-			defer cancel()
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+telemetry[name]+"/metrics", nil)
-			if err != nil {
-				return err
-			}
-			answer, err := c.http.Do(request)
-			if err == nil {
-				err = answer.Body.Close()
-			}
-			return err
-		},
-	}
+	return launch.Holdfast(launch.HoldfastOptions{
+		Name: string(name), Program: c.binary, Config: c.configFile(), Args: args, Telemetry: telemetry[name], LogFile: c.log(name),
+	})
 }
 
 func (c *Cloud) log(name Name) string { return filepath.Join(c.dir, string(name)+".log") }

@@ -22,7 +22,7 @@ const envPrefix = "HOLDFAST_"
 
 // envOther are variables with Holdfast's prefix that are no keys: the name of
 // the file itself, and what tests and the development cloud read.
-var envOther = regexp.MustCompile(`^HOLDFAST_(CONFIG|CONTRACTS|TEMPORAL|TEMPORAL_PASSWORD|TEST_.*)$`)
+var envOther = regexp.MustCompile(`^HOLDFAST_(CONFIG|CONTRACTS|DEV_DIR|TEMPORAL|TEMPORAL_PASSWORD|TEST_.*)$`)
 
 // Load reads the file (none if path is empty) and the environment, given as
 // os.Environ gives it. Errors are faults.Invalid and name the key.

@@ -1,0 +1,95 @@
+package main
+
+// holdfast dev: a whole cloud on this machine.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"holdfast.dev/dev/cloud"
+	"holdfast.dev/internal/faults"
+)
+
+func devCommand() *cobra.Command {
+	var o cloud.Options
+	var ports []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a whole cloud on this machine, until interrupted",
+		Long:  "Run a whole cloud on this machine, until interrupted. The next run goes on with the same data.\n\nPorts on 127.0.0.1 (--port NAME=NUMBER):\n" + portList(),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Driver != cloud.DriverLibvirt && o.Driver != cloud.DriverSimulated {
+				return faults.New(faults.Invalid, "InvalidDriver", "--driver is %q; it must be libvirt or simulated", o.Driver)
+			}
+			if o.Hosts < 1 || o.Hosts > 1 && o.Driver != cloud.DriverSimulated {
+				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is 1, or more with --driver simulated")
+			}
+			if o.Ports, err = parsePorts(ports); err != nil {
+				return err
+			}
+			if o.Program, err = os.Executable(); err != nil {
+				return err
+			}
+			o.Progress = cmd.ErrOrStderr()
+			return cloud.Run(cmd.Context(), o, func(d cloud.Description) error {
+				if asJSON {
+					return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+				}
+				return describe(cmd.OutOrStdout(), d)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Dir, "dir", cloud.DefaultDir(), "data directory ("+cloud.DirVariable+")")
+	flags.StringVar(&o.Driver, "driver", cloud.DriverLibvirt, "what runs guests: libvirt or simulated")
+	flags.IntVar(&o.Hosts, "hosts", 1, "number of simulated hosts")
+	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER; may be repeated")
+	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every start")
+	flags.BoolVar(&asJSON, "json", false, "when all is up, print its endpoints as JSON")
+	return cmd
+}
+
+func portList() string {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, p := range cloud.Ports() {
+		fmt.Fprintf(table, "  %s\t%d\t%s\n", p.Name, p.Default, p.What)
+	}
+	_ = table.Flush() // to memory
+	return text.String()
+}
+
+func parsePorts(flags []string) (map[string]int, error) {
+	ports := map[string]int{}
+	for _, flag := range flags {
+		name, number, _ := strings.Cut(flag, "=")
+		port, err := strconv.Atoi(number)
+		if err != nil || port < 1 || port > 65535 {
+			return nil, faults.New(faults.Invalid, "InvalidPort", "--port %q is not NAME=NUMBER", flag)
+		}
+		ports[name] = port
+	}
+	return ports, nil
+}
+
+// describe tells a person what to do next.
+func describe(w io.Writer, d cloud.Description) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table)
+	for _, p := range cloud.Ports() {
+		if url := d.Endpoints[p.Name]; url != "" {
+			fmt.Fprintf(table, "%s\t%s\n", p.What, url)
+		}
+	}
+	fmt.Fprintf(table, "\nInterrupt with Ctrl-C; the next start goes on with the same data.\n")
+	return table.Flush()
+}

@@ -1,0 +1,190 @@
+package cloud
+
+// The story of a cloud: what starts after what, and how it ends.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"holdfast.dev/dev/launch"
+	"holdfast.dev/dev/postgres"
+	"holdfast.dev/dev/supervise"
+	"holdfast.dev/internal/statedir"
+	"holdfast.dev/internal/store"
+)
+
+// cloud is one that is being run.
+type cloud struct {
+	Options
+	at       addresses
+	group    supervise.Group
+	postgres *postgres.Server
+	stops    []func() error // what the group doesn't know, last first
+}
+
+// stage is one step of a start.
+type stage struct {
+	name string
+	run  func(context.Context) error
+}
+
+// revival is how a child that has died comes back.
+var revival = &supervise.Restart{Delay: time.Second, MaxDelay: 30 * time.Second}
+
+// stopTime is how long one child may take to end: a worker lets its steps end
+// for 20 s.
+const stopTime = 30 * time.Second
+
+// Run runs the cloud until ctx ends. ready is called when all is up. A cloud
+// that can't be started is stopped again, and the error says why.
+func Run(ctx context.Context, o Options, ready func(Description) error) (err error) {
+	c := &cloud{Options: o}
+	if c.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return fmt.Errorf("the cloud's folder: %w", err)
+	}
+	release, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	c.group.Progress = c.Progress
+	defer func() { err = errors.Join(err, c.stop()) }()
+
+	began := time.Now()
+	c.say("data in %s\n", c.Dir)
+	if err := c.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // interrupted, which is no failure
+		}
+		return err
+	}
+	c.say("up after %.1f s\n", time.Since(began).Seconds())
+	if err := ready(c.describe()); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	c.say("stopping\n")
+	return nil
+}
+
+// open takes the folder, and the ports.
+func (c *cloud) open() (release func() error, err error) {
+	// PostgreSQL's and QEMU's accounts pass through; what is below is closed.
+	err = os.MkdirAll(filepath.Join(c.Dir, "logs"), 0o711)
+	if err == nil {
+		err = os.Chmod(c.Dir, 0o711)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the cloud's folder: %w", err)
+	}
+	lock, err := statedir.Acquire(c.Dir)
+	if errors.Is(err, statedir.ErrLocked) {
+		return nil, fmt.Errorf("a cloud runs in %s already: %w", c.Dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.at, err = c.resolve(); err == nil {
+		err = c.at.unused()
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock.Release, nil
+}
+
+func (c *cloud) start(ctx context.Context) error {
+	for _, s := range []stage{
+		{"postgres", c.startPostgres},
+		{"schema", c.migrate},
+		{"temporal", c.startTemporal},
+		{"holdfast", c.startHoldfast},
+		{"seed", c.seed},
+	} {
+		if err := s.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// stop ends everything, last first.
+func (c *cloud) stop() error {
+	err := c.group.Stop(stopTime)
+	for i := len(c.stops) - 1; i >= 0; i-- {
+		err = errors.Join(err, c.stops[i]())
+	}
+	return err
+}
+
+func (c *cloud) startPostgres(ctx context.Context) (err error) {
+	began := time.Now()
+	c.postgres, err = postgres.Start(ctx, postgres.Options{Dir: c.path("postgres"), Port: c.at["postgres"], Revive: revival})
+	if err != nil {
+		return err
+	}
+	c.stops = append(c.stops, func() error {
+		err := c.postgres.Stop()
+		if err == nil {
+			c.say("%-12s stopped\n", "postgres")
+		}
+		return err
+	})
+	if err := c.postgres.Prepare(ctx); err != nil {
+		return err
+	}
+	c.done("postgres", began)
+	return nil
+}
+
+func (c *cloud) migrate(ctx context.Context) error {
+	dsn, err := c.dsn()
+	if err != nil {
+		return err
+	}
+	return store.Migrate(ctx, dsn)
+}
+
+func (c *cloud) startTemporal(ctx context.Context) error {
+	p, err := launch.Temporal(launch.TemporalOptions{
+		Admin: c.postgres.Admin, Port: c.at["temporal"], UIPort: c.at["temporal-ui"], LogFile: c.log("temporal"),
+	})
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, p)
+}
+
+// run starts processes that come back when they die.
+func (c *cloud) run(ctx context.Context, processes ...*supervise.Process) error {
+	for _, p := range processes {
+		p.Restart = revival
+	}
+	return c.group.Start(ctx, processes...)
+}
+
+func (c *cloud) dsn() (string, error) {
+	return c.postgres.DSN(postgres.ProductDatabase, postgres.ProductRole)
+}
+
+func (c *cloud) path(parts ...string) string {
+	return filepath.Join(append([]string{c.Dir}, parts...)...)
+}
+
+func (c *cloud) log(name string) string { return c.path("logs", name+".log") }
+
+// say is for a person to read; that it can't be written hurts nothing.
+func (c *cloud) say(format string, args ...any) {
+	if c.Progress != nil && c.Progress != io.Discard {
+		_, _ = fmt.Fprintf(c.Progress, format, args...)
+	}
+}
+
+func (c *cloud) done(what string, began time.Time) {
+	c.say("%-12s ready after %.1f s\n", what, time.Since(began).Seconds())
+}

@@ -1,0 +1,61 @@
+package cloud
+
+// Holdfast itself: its configuration and its three processes.
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast.dev/dev/launch"
+)
+
+// startHoldfast writes the configuration and starts API, control and host.
+func (c *cloud) startHoldfast(ctx context.Context) error {
+	dsn, err := c.dsn()
+	if err != nil {
+		return err
+	}
+	tokens, err := c.staticTokens()
+	if err != nil {
+		return err
+	}
+	config := c.path("holdfast.yaml")
+	err = launch.WriteConfig(config, map[string]any{
+		"database.dsn":             dsn,
+		"database.max_connections": 16,
+		"temporal.address":         c.at.host("temporal"),
+		"api.listen":               c.at.host("compute"),
+		"compute.host_down_after":  "20s",
+		"hostlink.listen":          c.at.host("hostlink"),
+		"hostlink.url":             c.at.url("hostlink"),
+		"hostlink.key_file":        c.path("hostlink.key"),
+		"host.state_dir":           c.path("hosts"),
+		"host.driver":              c.Driver,
+		"host.report_interval":     "5s",
+		"log.format":               "text",
+		"telemetry.api_listen":     c.at.host("telemetry-api"),
+		"telemetry.control_listen": c.at.host("telemetry-control"),
+		"telemetry.host_listen":    c.at.host("telemetry-host"),
+		"dev.static_tokens":        tokens,
+	})
+	if err != nil {
+		return err
+	}
+	for _, role := range []struct {
+		name string
+		args []string
+	}{
+		{"api", []string{"api"}},
+		{"control", []string{"worker", "--role", "control"}},
+		{"host", []string{"worker", "--role", "host", "--hosts", fmt.Sprint(c.Hosts)}},
+	} {
+		p := launch.Holdfast(launch.HoldfastOptions{
+			Name: role.name, Program: c.Program, Config: config, Args: role.args,
+			Telemetry: c.at.host("telemetry-" + role.name), LogFile: c.log(role.name),
+		})
+		if err := c.run(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

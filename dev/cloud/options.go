@@ -1,0 +1,162 @@
+package cloud
+
+// What a cloud is made of, and where it listens.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"holdfast.dev/dev/ports"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/statedir"
+)
+
+// Options say what the cloud is like.
+type Options struct {
+	// Dir keeps everything. It is made if there is none.
+	Dir string
+	// Program is the holdfast binary.
+	Program string
+	// Driver runs guests: DriverLibvirt or DriverSimulated.
+	Driver string
+	// Hosts is how many hosts there are; more than one needs the simulated driver.
+	Hosts int
+	// Ports are other than the table's, by name.
+	Ports map[string]int
+	// FreePorts takes free ports instead of the table's, once: a later start
+	// takes the same.
+	FreePorts bool
+	// Progress gets a line for each thing that has been done.
+	Progress io.Writer
+}
+
+// The drivers.
+const (
+	DriverLibvirt   = "libvirt"
+	DriverSimulated = "simulated"
+)
+
+// DirVariable names the environment variable that says where the cloud is kept.
+const DirVariable = "HOLDFAST_DEV_DIR"
+
+// DefaultDir is $HOLDFAST_DEV_DIR or .dev in the working folder.
+func DefaultDir() string {
+	if dir := os.Getenv(DirVariable); dir != "" {
+		return dir
+	}
+	return ".dev"
+}
+
+// Port is a place where the cloud listens on 127.0.0.1.
+type Port struct {
+	Name    string
+	Default int
+	What    string
+}
+
+// Ports gives all of them.
+func Ports() []Port { return append([]Port(nil), portTable...) }
+
+var portTable = []Port{
+	{"identity", 5000, "Identity API v3"},
+	{"compute", 8774, "Compute API v2.1"},
+	{"image", 9292, "Image API v2"},
+	{"network", 9696, "Network API v2.0"},
+	{"volume", 8776, "Block Storage API v3"},
+	{"hostlink", 8775, "host link, for host workers"},
+	{"temporal", 7233, "Temporal, gRPC"},
+	{"temporal-ui", 8233, "Temporal's UI"},
+	{"postgres", 15432, "PostgreSQL"},
+	{"telemetry-api", 9174, "/metrics and /healthcheck of the API"},
+	{"telemetry-control", 9175, "the same of the control worker"},
+	{"telemetry-host", 9176, "the same of the host worker"},
+}
+
+// addresses are the ports of one cloud, by name.
+type addresses map[string]int
+
+func (a addresses) host(name string) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(a[name]))
+}
+
+func (a addresses) url(name string) string { return "http://" + a.host(name) }
+
+// portsFile keeps ports that were found free once.
+const portsFile = "ports.json"
+
+// resolve finds the ports: those asked for, those kept, free ones, the table's.
+func (o Options) resolve() (addresses, error) {
+	all := addresses{}
+	kept, err := os.ReadFile(filepath.Join(o.Dir, portsFile))
+	if err == nil {
+		err = json.Unmarshal(kept, &all)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the cloud's ports: %w", err)
+	}
+	for _, p := range portTable {
+		if o.FreePorts && all[p.Name] == 0 {
+			if all[p.Name], err = freePort(all); err != nil {
+				return nil, err
+			}
+		}
+		if all[p.Name] == 0 {
+			all[p.Name] = p.Default
+		}
+	}
+	for name, port := range o.Ports {
+		if all[name] == 0 {
+			return nil, faults.New(faults.Invalid, "InvalidPort", "there is no port called %q; holdfast dev --help lists them", name)
+		}
+		all[name] = port
+	}
+	if len(kept) == 0 && !o.FreePorts && len(o.Ports) == 0 {
+		return all, nil
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = statedir.Write(filepath.Join(o.Dir, portsFile), text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the cloud's ports: %w", err)
+	}
+	return all, nil
+}
+
+func freePort(taken addresses) (int, error) {
+	for {
+		port, err := ports.Free()
+		if err != nil {
+			return 0, err
+		}
+		double := false
+		for _, other := range taken {
+			double = double || other == port
+		}
+		if !double {
+			return port, nil
+		}
+	}
+}
+
+// unused refuses a cloud whose ports somebody else has.
+func (a addresses) unused() error {
+	for _, p := range portTable {
+		socket, err := net.Listen("tcp", a.host(p.Name))
+		if err != nil {
+			return faults.New(faults.Conflict, "PortInUse",
+				"port %d (%s, %s) is taken by another program: stop it, or start with --port %s=NUMBER or --free-ports", a[p.Name], p.Name, p.What, p.Name)
+		}
+		if err := socket.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package cloud
+
+// What an empty cloud is filled with.
+
+import (
+	"context"
+	"time"
+
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+// flavors are small: guests share a developer's machine.
+var flavors = []compute.Flavor{
+	{ID: "42", Name: "m1.nano", VCPUs: 1, MemoryMB: 128, RootGB: 1},
+	{ID: "84", Name: "m1.micro", VCPUs: 1, MemoryMB: 192, RootGB: 1},
+	{ID: "1", Name: "m1.tiny", VCPUs: 1, MemoryMB: 512, RootGB: 1},
+	{ID: "2", Name: "m1.small", VCPUs: 1, MemoryMB: 2048, RootGB: 20},
+	{ID: "3", Name: "m1.medium", VCPUs: 2, MemoryMB: 4096, RootGB: 40},
+}
+
+// seed fills the cloud. What there is already stays as it is.
+func (c *cloud) seed(ctx context.Context) error {
+	began := time.Now()
+	if err := c.seedFlavors(ctx); err != nil {
+		return err
+	}
+	c.done("seed", began)
+	return nil
+}
+
+// seedFlavors makes the flavors of a cloud that has none at all, so that a later
+// start brings none back that its user has deleted.
+func (c *cloud) seedFlavors(ctx context.Context) error {
+	dsn, err := c.dsn()
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, dsn, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	there, err := compute.ListFlavors(ctx, db.Pool, compute.FlavorFilter{})
+	if err != nil || len(there) > 0 {
+		return err
+	}
+	return db.InTx(ctx, func(tx store.Tx) error {
+		for _, f := range flavors {
+			f.RXTXFactor, f.Public = 1, true
+			if err := compute.UpsertFlavor(ctx, tx, &f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
