@@ -29,6 +29,7 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		"hostlink.listen":          c.at.host("hostlink"),
 		"hostlink.url":             c.at.url("hostlink"),
 		"hostlink.key_file":        c.path("hostlink.key"),
+		"secrets.key_file":         c.path("secrets.key"),
 		"host.state_dir":           c.path("hosts"),
 		"host.driver":              c.Driver,
 		"host.report_interval":     "5s",
