@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -175,11 +176,16 @@ func (c *Cache) make(ctx context.Context, image Image, base string, fits func(in
 // drivers are QEMU's names of the formats.
 var drivers = map[string]string{"raw": "raw", "gpt": "raw", "iso": "raw", "qcow2": "qcow2", "vmdk": "vmdk", "vhd": "vpc", "vdi": "vdi"}
 
-// convertFailed says that it was the image's fault: its header was right, so
-// what follows is damaged.
+// convertFailed says that it was the image's fault if qemu-img has said so by its
+// exit code: the header was right, so what follows is damaged. A qemu-img that
+// was ended by a signal, by a limit for example, says nothing of the image.
 func convertFailed(ctx context.Context, imageID string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !exit.Exited() {
+		return err
 	}
 	f := Unacceptable(imageID, "Unable to convert image to raw").(*faults.Error)
 	f.Err = err

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// toolMemory and toolCPU bound what one run of qemu-img takes (Nova's are 1
-	// GiB, and 30 s for reading; a conversion takes longer).
-	toolMemory = 1 << 30
+	// toolMemory and toolCPU bound what one run of qemu-img takes. It is address
+	// space that is bounded: a conversion's 64 threads have 8 MiB of stack each.
+	toolMemory = 4 << 30
 	toolCPU    = 15 * time.Minute
 	toolTime   = 18 * time.Minute
 )
@@ -29,7 +29,7 @@ func QemuImg(ctx context.Context, args ...string) error {
 	defer cancel()
 	limited := append([]string{"--as=" + strconv.Itoa(toolMemory), "--cpu=" + strconv.Itoa(int(toolCPU.Seconds())), "--core=0", "--", "qemu-img"}, args...)
 	cmd := exec.CommandContext(ctx, "prlimit", limited...)
-	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Env = []string{"LC_ALL=C", "MALLOC_ARENA_MAX=1", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	cmd.WaitDelay = time.Second
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
