@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 
 	"holdfast.dev/activities/libvirt/libvirttest"
+	"holdfast.dev/dev/image"
 	"holdfast.dev/internal/steps"
 )
 
@@ -56,10 +58,26 @@ func (o order) killedAt(t *testing.T, at string) {
 	}
 }
 
+// imageKey holds the path of the bootable test image.
+const imageKey = "QEMU_TEST_IMAGE"
+
+// buildImage makes it while there is a network.
+func buildImage() error {
+	dir, err := filepath.Abs(filepath.Join("..", "..", "..", ".dev", "image"))
+	if err != nil {
+		return err
+	}
+	path, err := image.Build(context.Background(), dir)
+	if err != nil {
+		return err
+	}
+	return os.Setenv(imageKey, path)
+}
+
 func TestMain(m *testing.M) {
 	text := os.Getenv(helperKey)
 	if text == "" {
-		libvirttest.Main(m)
+		libvirttest.Main(m, buildImage)
 	}
 	var o order
 	err := json.Unmarshal([]byte(text), &o)
