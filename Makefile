@@ -1,3 +1,4 @@
+# make dev     a whole cloud on this machine, until Ctrl-C
 # make build   bin/holdfast and bin/holdfast-temporal
 # make test    everything, beside one PostgreSQL and one Temporal server
 # make chaos   SEEDS=10: kills by as many seeds, written to docs/results/chaos.md
@@ -11,7 +12,12 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: build test chaos bench integration-keystone check lint clean
+.PHONY: dev build test chaos bench integration-keystone check lint clean
+
+dev:
+	dev/install-packages.sh
+	$(MAKE) build
+	bin/holdfast dev $(DEV_FLAGS)
 
 build: bin/holdfast-temporal
 	go build -o bin/holdfast .
