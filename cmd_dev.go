@@ -27,11 +27,11 @@ func devCommand() *cobra.Command {
 		Long:  "Run a whole cloud on this machine, until interrupted. The next run goes on with the same data.\n\nPorts on 127.0.0.1 (--port NAME=NUMBER):\n" + portList(),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Driver != cloud.DriverLibvirt && o.Driver != cloud.DriverSimulated {
-				return faults.New(faults.Invalid, "InvalidDriver", "--driver is %q; it must be libvirt or simulated", o.Driver)
+			if o.Driver != cloud.DriverSimulated {
+				return faults.New(faults.Invalid, "InvalidDriver", "--driver is %q; the development cloud has simulated hosts only", o.Driver)
 			}
-			if o.Hosts < 1 || o.Hosts > 1 && o.Driver != cloud.DriverSimulated {
-				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is 1, or more with --driver simulated")
+			if o.Hosts < 1 {
+				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is %d; it must be 1 or more", o.Hosts)
 			}
 			if o.Ports, err = parsePorts(ports); err != nil {
 				return err
@@ -50,7 +50,7 @@ func devCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Dir, "dir", cloud.DefaultDir(), "data directory ("+cloud.DirVariable+")")
-	flags.StringVar(&o.Driver, "driver", cloud.DriverLibvirt, "what runs guests: libvirt or simulated")
+	flags.StringVar(&o.Driver, "driver", cloud.DriverSimulated, "what runs guests: simulated")
 	flags.IntVar(&o.Hosts, "hosts", 1, "number of simulated hosts")
 	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER; may be repeated")
 	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every start")
@@ -89,6 +89,9 @@ func describe(w io.Writer, d cloud.Description) error {
 		if url := d.Endpoints[p.Name]; url != "" {
 			fmt.Fprintf(table, "%s\t%s\n", p.What, url)
 		}
+	}
+	for _, u := range d.Users {
+		fmt.Fprintf(table, "token of %s (project %s)\t%s\n", u.Name, u.Project, u.Token)
 	}
 	fmt.Fprintf(table, "\nInterrupt with Ctrl-C; the next start goes on with the same data.\n")
 	return table.Flush()

@@ -64,7 +64,11 @@ func Run(ctx context.Context, o Options, ready func(Description) error) (err err
 		return err
 	}
 	c.say("up after %.1f s\n", time.Since(began).Seconds())
-	if err := ready(c.describe()); err != nil {
+	description, err := c.describe()
+	if err != nil {
+		return err
+	}
+	if err := ready(description); err != nil {
 		return err
 	}
 	<-ctx.Done()

@@ -12,6 +12,15 @@ type Description struct {
 	Config string `json:"config"`
 	// Endpoints are URLs by the port's name.
 	Endpoints map[string]string `json:"endpoints"`
+	Users     []Login           `json:"users"`
+}
+
+// Login is how a user asks: with a token that never ends, since the development
+// cloud has no identity service.
+type Login struct {
+	Name    string `json:"name"`
+	Project string `json:"project"`
+	Token   string `json:"token"`
 }
 
 // served are the ports that speak HTTP to somebody, with the path that they
@@ -21,10 +30,17 @@ var served = []struct{ name, path string }{
 	{"temporal-ui", ""},
 }
 
-func (c *cloud) describe() Description {
+func (c *cloud) describe() (Description, error) {
 	d := Description{Directory: c.Dir, Driver: c.Driver, Hosts: c.Hosts, Config: c.path("holdfast.yaml"), Endpoints: map[string]string{}}
 	for _, s := range served {
 		d.Endpoints[s.name] = c.at.url(s.name) + s.path
 	}
-	return d
+	for _, u := range users {
+		token, err := c.password(u.Name)
+		if err != nil {
+			return Description{}, err
+		}
+		d.Users = append(d.Users, Login{Name: u.Name, Project: u.Project, Token: token})
+	}
+	return d, nil
 }

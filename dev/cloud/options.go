@@ -24,9 +24,9 @@ type Options struct {
 	Dir string
 	// Program is the holdfast binary.
 	Program string
-	// Driver runs guests: DriverLibvirt or DriverSimulated.
+	// Driver runs guests: DriverSimulated.
 	Driver string
-	// Hosts is how many hosts there are; more than one needs the simulated driver.
+	// Hosts is how many hosts there are.
 	Hosts int
 	// Ports are other than the table's, by name.
 	Ports map[string]int
@@ -37,11 +37,9 @@ type Options struct {
 	Progress io.Writer
 }
 
-// The drivers.
-const (
-	DriverLibvirt   = "libvirt"
-	DriverSimulated = "simulated"
-)
+// DriverSimulated keeps guests as files. Real ones need an image service, which
+// the development cloud has not got.
+const DriverSimulated = "simulated"
 
 // DirVariable names the environment variable that says where the cloud is kept.
 const DirVariable = "HOLDFAST_DEV_DIR"
@@ -65,11 +63,7 @@ type Port struct {
 func Ports() []Port { return append([]Port(nil), portTable...) }
 
 var portTable = []Port{
-	{"identity", 5000, "Identity API v3"},
 	{"compute", 8774, "Compute API v2.1"},
-	{"image", 9292, "Image API v2"},
-	{"network", 9696, "Network API v2.0"},
-	{"volume", 8776, "Block Storage API v3"},
 	{"hostlink", 8775, "host link, for host workers"},
 	{"temporal", 7233, "Temporal, gRPC"},
 	{"temporal-ui", 8233, "Temporal's UI"},
