@@ -54,6 +54,9 @@ func (s *Service) createAnyCredential(w http.ResponseWriter, r *http.Request, ca
 	if err := enforce(adminOrSelf, caller, c.UserID, "create_credential"); err != nil {
 		return err
 	}
+	if err := s.unrestricted(r.Context(), caller, "create_credential"); err != nil {
+		return err
+	}
 	if c.Type == "" || c.Type == "ec2" || c.Blob == "" {
 		return service.Fail(http.StatusBadRequest, "A credential has a type and a blob; EC2 keys are made at /users/{user_id}/credentials/OS-EC2.")
 	}

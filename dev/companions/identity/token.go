@@ -78,6 +78,9 @@ type worth struct {
 	trust      *trust                 // scoped by
 }
 
+// ruled says that the token is for some requests only, by access rules.
+func (v *worth) ruled() bool { return v.credential != nil && len(v.credential.AccessRules) > 0 }
+
 // resolve finds what t is worth now; nil if nothing, because a user, domain
 // or project is disabled or gone, a credential or trust has ended, or no role
 // is left.
@@ -219,8 +222,8 @@ func (s *Service) Authenticate(ctx context.Context, text string) (*service.Calle
 	if err != nil {
 		return nil, err
 	}
-	if v == nil {
-		return nil, service.Unauthorized()
+	if v == nil || v.ruled() {
+		return nil, service.Unauthorized() // no rule is for this service
 	}
 	v.caller.Token = text
 	return v.caller, nil
@@ -306,8 +309,7 @@ func (s *Service) subject(r *http.Request, caller *service.Caller, action string
 	if !mine && !overseer(caller, "") && !caller.Has("service") {
 		return "", nil, enforce(func(*service.Caller, string) bool { return false }, caller, "", action)
 	}
-	ruled := v != nil && v.credential != nil && len(v.credential.AccessRules) > 0
-	if v == nil || ruled && r.Header.Get("OpenStack-Identity-Access-Rules") == "" {
+	if v == nil || v.ruled() && r.Header.Get("OpenStack-Identity-Access-Rules") == "" {
 		return "", nil, service.Fail(http.StatusNotFound, "Failed to validate token")
 	}
 	return text, v, nil

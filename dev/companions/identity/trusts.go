@@ -145,7 +145,7 @@ func (s *Service) listTrusts(w http.ResponseWriter, r *http.Request, caller *ser
 		return err
 	}
 	rows, err := s.db.Query(r.Context(), `SELECT `+trustColumns+` FROM identity.trusts
-		WHERE ($1 = '' OR trustor_user_id = $1) AND ($2 = '' OR trustee_user_id = $2) AND (expires_at IS NULL OR expires_at > now()) ORDER BY id`, trustor, trustee)
+		WHERE ($1 = '' OR trustor_user_id = $1) AND ($2 = '' OR trustee_user_id = $2) AND (expires_at IS NULL OR expires_at > now()) ORDER BY id LIMIT $3`, trustor, trustee, longestList)
 	if err != nil {
 		return err
 	}
