@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast.dev/dev/cloud"
+	"holdfast.dev/dev/companions"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/telemetry"
 )
 
 func devCommand() *cobra.Command {
@@ -27,11 +29,11 @@ func devCommand() *cobra.Command {
 		Long:  "Run a whole cloud on this machine, until interrupted. The next run goes on with the same data.\n\nPorts on 127.0.0.1 (--port NAME=NUMBER):\n" + portList(),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Driver != cloud.DriverSimulated {
-				return faults.New(faults.Invalid, "InvalidDriver", "--driver is %q; the development cloud has simulated hosts only", o.Driver)
+			if o.Driver != cloud.DriverLibvirt && o.Driver != cloud.DriverSimulated {
+				return faults.New(faults.Invalid, "InvalidDriver", "--driver is %q; it must be libvirt or simulated", o.Driver)
 			}
-			if o.Hosts < 1 {
-				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is %d; it must be 1 or more", o.Hosts)
+			if o.Hosts < 1 || o.Hosts > 1 && o.Driver != cloud.DriverSimulated {
+				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is %d; it must be 1, or more with --driver simulated", o.Hosts)
 			}
 			if o.Ports, err = parsePorts(ports); err != nil {
 				return err
@@ -48,14 +50,36 @@ func devCommand() *cobra.Command {
 			})
 		},
 	}
+	cmd.AddCommand(companionsCommand())
 	flags := cmd.Flags()
 	flags.StringVar(&o.Dir, "dir", cloud.DefaultDir(), "data directory ("+cloud.DirVariable+")")
-	flags.StringVar(&o.Driver, "driver", cloud.DriverSimulated, "what runs guests: simulated")
+	flags.StringVar(&o.Driver, "driver", cloud.DriverLibvirt, "what runs guests: libvirt or simulated")
 	flags.IntVar(&o.Hosts, "hosts", 1, "number of simulated hosts")
 	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER; may be repeated")
 	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every start")
 	flags.BoolVar(&asJSON, "json", false, "when all is up, print its endpoints as JSON")
 	return cmd
+}
+
+// companionsCommand runs the companions of a cloud, as the cloud itself starts it.
+func companionsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "companions FILE",
+		Short:  "Run the identity, image, network and volume services that a file describes",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			var cfg companions.Config
+			if err := json.Unmarshal(text, &cfg); err != nil {
+				return err
+			}
+			return companions.Run(cmd.Context(), cfg, telemetry.NewLogger(os.Stderr, "info", "text"))
+		},
+	}
 }
 
 func portList() string {
@@ -90,9 +114,7 @@ func describe(w io.Writer, d cloud.Description) error {
 			fmt.Fprintf(table, "%s\t%s\n", p.What, url)
 		}
 	}
-	for _, u := range d.Users {
-		fmt.Fprintf(table, "token of %s (project %s)\t%s\n", u.Name, u.Project, u.Token)
-	}
+	fmt.Fprintf(table, "\nexport OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=demo\n", d.Clouds)
 	fmt.Fprintf(table, "\nInterrupt with Ctrl-C; the next start goes on with the same data.\n")
 	return table.Flush()
 }

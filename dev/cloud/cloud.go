@@ -107,6 +107,8 @@ func (c *cloud) start(ctx context.Context) error {
 		{"postgres", c.startPostgres},
 		{"schema", c.migrate},
 		{"temporal", c.startTemporal},
+		{"companions", c.startCompanions},
+		{"libvirt", c.startLibvirt},
 		{"holdfast", c.startHoldfast},
 		{"seed", c.seed},
 	} {

@@ -13,34 +13,39 @@ type Description struct {
 	// Endpoints are URLs by the port's name.
 	Endpoints map[string]string `json:"endpoints"`
 	Users     []Login           `json:"users"`
+	// Clouds is the clients' clouds.yaml, with a cloud of each user's name.
+	Clouds string `json:"clouds_yaml"`
 }
 
-// Login is how a user asks: with a token that never ends, since the development
-// cloud has no identity service.
+// Login is how a user asks for a token; all domains are Default.
 type Login struct {
-	Name    string `json:"name"`
-	Project string `json:"project"`
-	Token   string `json:"token"`
+	Name     string `json:"name"`
+	Project  string `json:"project"`
+	Password string `json:"password"`
 }
 
 // served are the ports that speak HTTP to somebody, with the path that they
 // are best asked at.
 var served = []struct{ name, path string }{
+	{"identity", "/v3"},
 	{"compute", "/v2.1"},
+	{"image", ""},
+	{"network", ""},
+	{"volume", "/v3"},
 	{"temporal-ui", ""},
 }
 
 func (c *cloud) describe() (Description, error) {
-	d := Description{Directory: c.Dir, Driver: c.Driver, Hosts: c.Hosts, Config: c.path("holdfast.yaml"), Endpoints: map[string]string{}}
+	d := Description{Directory: c.Dir, Driver: c.Driver, Hosts: c.Hosts, Config: c.path("holdfast.yaml"), Clouds: c.path("clouds.yaml"), Endpoints: map[string]string{}}
 	for _, s := range served {
 		d.Endpoints[s.name] = c.at.url(s.name) + s.path
 	}
 	for _, u := range users {
-		token, err := c.password(u.Name)
+		password, err := c.password(u.Name)
 		if err != nil {
 			return Description{}, err
 		}
-		d.Users = append(d.Users, Login{Name: u.Name, Project: u.Project, Token: token})
+		d.Users = append(d.Users, Login{Name: u.Name, Project: u.Project, Password: password})
 	}
 	return d, nil
 }

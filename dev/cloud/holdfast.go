@@ -15,29 +15,40 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tokens, err := c.staticTokens()
+	password, err := c.password(serviceUser)
+	if err != nil {
+		return err
+	}
+	secret, err := c.password(metadataSecret)
 	if err != nil {
 		return err
 	}
 	config := c.path("holdfast.yaml")
 	err = launch.WriteConfig(config, map[string]any{
-		"database.dsn":             dsn,
-		"database.max_connections": 16,
-		"temporal.address":         c.at.host("temporal"),
-		"api.listen":               c.at.host("compute"),
-		"compute.host_down_after":  "20s",
-		"hostlink.listen":          c.at.host("hostlink"),
-		"hostlink.url":             c.at.url("hostlink"),
-		"hostlink.key_file":        c.path("hostlink.key"),
-		"secrets.key_file":         c.path("secrets.key"),
-		"host.state_dir":           c.path("hosts"),
-		"host.driver":              c.Driver,
-		"host.report_interval":     "5s",
-		"log.format":               "text",
-		"telemetry.api_listen":     c.at.host("telemetry-api"),
-		"telemetry.control_listen": c.at.host("telemetry-control"),
-		"telemetry.host_listen":    c.at.host("telemetry-host"),
-		"dev.static_tokens":        tokens,
+		"database.dsn":                 dsn,
+		"database.max_connections":     16,
+		"temporal.address":             c.at.host("temporal"),
+		"api.listen":                   c.at.host("compute"),
+		"compute.host_down_after":      "20s",
+		"hostlink.listen":              c.at.host("hostlink"),
+		"hostlink.url":                 c.at.url("hostlink"),
+		"hostlink.key_file":            c.path("hostlink.key"),
+		"secrets.key_file":             c.path("secrets.key"),
+		"host.state_dir":               c.path("hosts"),
+		"host.driver":                  c.Driver,
+		"host.report_interval":         "5s",
+		"log.format":                   "text",
+		"telemetry.api_listen":         c.at.host("telemetry-api"),
+		"telemetry.control_listen":     c.at.host("telemetry-control"),
+		"telemetry.host_listen":        c.at.host("telemetry-host"),
+		"metadata.listen":              c.at.host("metadata"),
+		"metadata.proxy_shared_secret": secret,
+		"openstack.auth_url":           c.at.url("identity") + "/v3",
+		"openstack.username":           serviceUser,
+		"openstack.password":           password,
+		"openstack.project":            serviceProject,
+		"openstack.region":             region,
+		"keystone.token_cache_time":    "10s",
 	})
 	if err != nil {
 		return err

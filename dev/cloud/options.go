@@ -24,9 +24,9 @@ type Options struct {
 	Dir string
 	// Program is the holdfast binary.
 	Program string
-	// Driver runs guests: DriverSimulated.
+	// Driver runs guests: DriverLibvirt or DriverSimulated.
 	Driver string
-	// Hosts is how many hosts there are.
+	// Hosts is how many hosts there are; more than one needs the simulated driver.
 	Hosts int
 	// Ports are other than the table's, by name.
 	Ports map[string]int
@@ -37,9 +37,11 @@ type Options struct {
 	Progress io.Writer
 }
 
-// DriverSimulated keeps guests as files. Real ones need an image service, which
-// the development cloud has not got.
-const DriverSimulated = "simulated"
+// The drivers. Simulated guests are files.
+const (
+	DriverLibvirt   = "libvirt"
+	DriverSimulated = "simulated"
+)
 
 // DirVariable names the environment variable that says where the cloud is kept.
 const DirVariable = "HOLDFAST_DEV_DIR"
@@ -63,8 +65,13 @@ type Port struct {
 func Ports() []Port { return append([]Port(nil), portTable...) }
 
 var portTable = []Port{
+	{"identity", 5000, "Identity API v3"},
 	{"compute", 8774, "Compute API v2.1"},
+	{"image", 9292, "Image API v2"},
+	{"network", 9696, "Network API v2.0"},
+	{"volume", 8776, "Block Storage API v3"},
 	{"hostlink", 8775, "host link, for host workers"},
+	{"metadata", 8777, "metadata service, for the networks' proxies"},
 	{"temporal", 7233, "Temporal, gRPC"},
 	{"temporal-ui", 8233, "Temporal's UI"},
 	{"postgres", 15432, "PostgreSQL"},

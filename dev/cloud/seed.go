@@ -22,8 +22,10 @@ var flavors = []compute.Flavor{
 // seed fills the cloud. What there is already stays as it is.
 func (c *cloud) seed(ctx context.Context) error {
 	began := time.Now()
-	if err := c.seedFlavors(ctx); err != nil {
-		return err
+	for _, seed := range []func(context.Context) error{c.seedFlavors, c.seedNetwork, c.seedImage} {
+		if err := seed(ctx); err != nil {
+			return err
+		}
 	}
 	c.done("seed", began)
 	return nil

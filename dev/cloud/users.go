@@ -23,10 +23,19 @@ type user struct {
 // users are those a person logs in as; each has a cloud of its name in
 // clouds.yaml.
 var users = []user{
-	{"admin", "admin", []string{"admin", "member", "reader"}},
-	{"demo", "demo", []string{"member", "reader"}},
+	{"admin", "admin", []string{"admin"}},
+	{"demo", "demo", []string{"member"}},
 	{"reader", "demo", []string{"reader"}},
 }
+
+// The service user, its project, the region, and what the metadata service and
+// the networks' proxies share.
+const (
+	serviceUser    = "nova"
+	serviceProject = "service"
+	region         = "RegionOne"
+	metadataSecret = "metadata"
+)
 
 // password gives a user's, made when it is asked for first and kept in the
 // cloud's folder.
@@ -48,17 +57,4 @@ func (c *cloud) password(name string) (string, error) {
 		return "", fmt.Errorf("password of %s: %w", name, err)
 	}
 	return password, nil
-}
-
-// staticTokens stand in for an identity service: each user's password is a token.
-func (c *cloud) staticTokens() ([]map[string]any, error) {
-	var tokens []map[string]any
-	for _, u := range users {
-		token, err := c.password(u.Name)
-		if err != nil {
-			return nil, err
-		}
-		tokens = append(tokens, map[string]any{"token": token, "user": u.Name, "project": u.Project, "roles": u.Roles})
-	}
-	return tokens, nil
 }

@@ -19,7 +19,7 @@ import (
 
 type description struct {
 	Endpoints map[string]string
-	Users     []struct{ Name, Token string }
+	Users     []struct{ Name, Project, Password string }
 }
 
 // session is one run of the command.
@@ -29,12 +29,14 @@ type session struct {
 	errors  bytes.Buffer
 	compute string
 	token   string
+	image   string
+	network string
 }
 
 func start(t *testing.T, binary, dir string) *session {
 	t.Helper()
 	s := &session{t: t}
-	s.cmd = exec.Command(binary, "dev", "--dir", dir, "--free-ports", "--hosts", "2", "--json")
+	s.cmd = exec.Command(binary, "dev", "--dir", dir, "--free-ports", "--driver", "simulated", "--hosts", "2", "--json")
 	s.cmd.Stderr = &s.errors
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := s.cmd.StdoutPipe()
@@ -51,10 +53,46 @@ func start(t *testing.T, binary, dir string) *session {
 	s.compute = d.Endpoints["compute"]
 	for _, u := range d.Users {
 		if u.Name == "demo" {
-			s.token = u.Token
+			s.token = s.logIn(d.Endpoints["identity"], u.Name, u.Project, u.Password)
 		}
 	}
+	s.image = s.first(d.Endpoints["image"]+"/v2/images?name=holdfast-test", "images")
+	s.network = s.first(d.Endpoints["network"]+"/v2.0/networks?name=private", "networks")
 	return s
+}
+
+// logIn gets a token of a user for a project.
+func (s *session) logIn(identity, name, project, password string) string {
+	s.t.Helper()
+	body := fmt.Sprintf(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": %q, "domain": {"id": "default"}, "password": %q}}},
+		"scope": {"project": {"name": %q, "domain": {"id": "default"}}}}}`, name, password, project)
+	answer, err := http.Post(identity+"/auth/tokens", "application/json", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusCreated {
+		s.t.Fatalf("log in as %s: status %d", name, answer.StatusCode)
+	}
+	return answer.Header.Get("X-Subject-Token")
+}
+
+// first gives the id of the first, and only, entry of a list.
+func (s *session) first(url, list string) string {
+	s.t.Helper()
+	entries, _ := s.ask(http.MethodGet, url, "", http.StatusOK)[list].([]any)
+	if len(entries) != 1 {
+		s.t.Fatalf("%s: %d entries, want 1", url, len(entries))
+	}
+	return entries[0].(map[string]any)["id"].(string)
+}
+
+// create makes a server from what the cloud was seeded with.
+func (s *session) create(name string) (id string) {
+	s.t.Helper()
+	body := fmt.Sprintf(`{"server": {"name": %q, "flavorRef": "42", "imageRef": %q, "networks": [{"uuid": %q}]}}`, name, s.image, s.network)
+	server := s.ask(http.MethodPost, s.compute+"/servers", body, http.StatusAccepted)["server"].(map[string]any)
+	return server["id"].(string)
 }
 
 // interrupt is Ctrl-C; the command ends without an error.
@@ -68,9 +106,9 @@ func (s *session) interrupt() {
 	}
 }
 
-func (s *session) ask(method, path, body string, want int) map[string]any {
+func (s *session) ask(method, url, body string, want int) map[string]any {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.compute+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -83,7 +121,7 @@ func (s *session) ask(method, path, body string, want int) map[string]any {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != want {
-		s.t.Fatalf("%s %s: %d %s %v; want %d", method, path, answer.StatusCode, text, err, want)
+		s.t.Fatalf("%s %s: %d %s %v; want %d", method, url, answer.StatusCode, text, err, want)
 	}
 	var out map[string]any
 	if len(text) > 0 {
@@ -98,7 +136,7 @@ func (s *session) awaitActive(id string) {
 	s.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		server := s.ask(http.MethodGet, "/servers/"+id, "", http.StatusOK)["server"].(map[string]any)
+		server := s.ask(http.MethodGet, s.compute+"/servers/"+id, "", http.StatusOK)["server"].(map[string]any)
 		if server["status"] == "ACTIVE" {
 			return
 		}
@@ -108,8 +146,6 @@ func (s *session) awaitActive(id string) {
 		time.Sleep(200 * time.Millisecond)
 	}
 }
-
-const create = `{"server": {"name": "%s", "flavorRef": "42", "imageRef": "00000000-0000-4000-8000-000000000001"}}`
 
 func TestDevelopmentCloud(t *testing.T) {
 	t.Parallel()
@@ -133,14 +169,14 @@ func TestDevelopmentCloud(t *testing.T) {
 	dir := filepath.Join(base, "cloud")
 
 	first := start(t, binary, dir)
-	old := first.ask(http.MethodPost, "/servers", fmt.Sprintf(create, "old"), http.StatusAccepted)["server"].(map[string]any)["id"].(string)
+	old := first.create("old")
 	first.awaitActive(old)
-	young := first.ask(http.MethodPost, "/servers", fmt.Sprintf(create, "young"), http.StatusAccepted)["server"].(map[string]any)["id"].(string)
+	young := first.create("young")
 	first.interrupt()
 
 	second := start(t, binary, dir)
 	second.awaitActive(old)   // the same data
 	second.awaitActive(young) // and what was in flight
-	second.ask(http.MethodDelete, "/servers/"+old, "", http.StatusNoContent)
+	second.ask(http.MethodDelete, second.compute+"/servers/"+old, "", http.StatusNoContent)
 	second.interrupt()
 }
