@@ -34,7 +34,7 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error
 	return pool, nil
 }
 
-// Migrate runs the *.sql files of files, goose migrations that make everything
+// Migrate runs the *.sql files in the folder migrations of files, goose migrations that make everything
 // in a schema called name. Which have run stands in the table <name>_migrations.
 func Migrate(ctx context.Context, dsn, name string, files fs.FS) error {
 	db, err := sql.Open("pgx", dsn)
@@ -42,7 +42,11 @@ func Migrate(ctx context.Context, dsn, name string, files fs.FS) error {
 		return fmt.Errorf("open for the migration of %s: %w", name, err)
 	}
 	defer db.Close()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName(name+"_migrations"))
+	folder, err := fs.Sub(files, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrations of %s: %w", name, err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder, goose.WithTableName(name+"_migrations"))
 	if err != nil {
 		return fmt.Errorf("migrations of %s: %w", name, err)
 	}

@@ -24,13 +24,7 @@ import (
 var migrations embed.FS
 
 // Migrations makes the schema volume; service.Migrate runs it.
-func Migrations() fs.FS {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is part of the program
-	}
-	return files
-}
+func Migrations() fs.FS { return migrations }
 
 // Config is what the service stands on.
 type Config struct {
