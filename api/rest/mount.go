@@ -19,7 +19,8 @@ type mounted struct {
 }
 
 func (s *Server) mount(service *Service) (*mounted, error) {
-	if err := service.prepare(); err != nil {
+	service, err := service.prepared()
+	if err != nil {
 		return nil, err
 	}
 	gin.SetMode(gin.ReleaseMode)

@@ -114,14 +114,15 @@ func (s *Service) routes() map[route][]Operation {
 	return grouped
 }
 
-// prepare finds the rows' schemas and refuses a table in which a row can't
-// answer, or two answer the same.
-func (s *Service) prepare() error {
+// prepared is the service with its rows' schemas found; s itself stays as it is,
+// since several servers may serve it. A table in which a row can't answer, or two
+// answer the same, is refused.
+func (s Service) prepared() (*Service, error) {
 	var schemas *validation.Set
 	if s.Schemas != nil {
 		var err error
 		if schemas, err = s.Schemas(); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
 	s.Operations = slices.Clone(s.Operations)
@@ -134,20 +135,20 @@ func (s *Service) prepare() error {
 		for i, o := range rows {
 			switch {
 			case o.Policy != "" && s.Policy == nil:
-				return fmt.Errorf("%s: %w", s.Name, errNoEnforcer)
+				return nil, fmt.Errorf("%s: %w", s.Name, errNoEnforcer)
 			case !o.Removed && (o.Handler == nil || o.Success < 200 || o.Success > 299):
-				return fmt.Errorf("%s: %s has no handler or no status of success", s.Name, o.Name())
+				return nil, fmt.Errorf("%s: %s has no handler or no status of success", s.Name, o.Name())
 			case (o.Action == "") != (rows[0].Action == ""):
-				return fmt.Errorf("%s: %s is an action beside an operation that is none", s.Name, o.Name())
+				return nil, fmt.Errorf("%s: %s is an action beside an operation that is none", s.Name, o.Name())
 			}
 			for _, other := range rows[:i] {
 				if other.Action == o.Action && other.Versions.Meets(o.Versions) {
-					return fmt.Errorf("%s: %s stands twice for the same microversions", s.Name, o.Name())
+					return nil, fmt.Errorf("%s: %s stands twice for the same microversions", s.Name, o.Name())
 				}
 			}
 		}
 	}
-	return nil
+	return &s, nil
 }
 
 // parameter is the name in "{name}"; empty for a literal part of a path.
