@@ -3,12 +3,11 @@ package compute_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/engine"
 )
 
@@ -51,21 +50,11 @@ func of[T any](t *testing.T, raw json.RawMessage, kind string) (value T, anythin
 
 func preconditions(t *testing.T) map[string]contractAction {
 	t.Helper()
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../../shared/contracts"
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "compute", "action-preconditions.json"))
-	if err != nil {
-		t.Fatalf("set HOLDFAST_CONTRACTS to the folder of the contract data: %v", err)
-	}
 	var all struct {
 		VM      []string         `json:"vm_states"`
 		Actions []contractAction `json:"server_actions"`
 	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/action-preconditions.json", &all)
 	rows := map[string]contractAction{}
 	for _, a := range all.Actions {
 		rows[a.Action] = a

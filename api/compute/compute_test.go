@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -22,6 +21,7 @@ import (
 
 	compute "holdfast.dev/api/compute"
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
@@ -298,14 +298,6 @@ func TestShowFieldsMatchContract(t *testing.T) {
 // contractFields reads the properties of a shown server at a microversion.
 func contractFields(t *testing.T, version string) (known, required map[string]bool) {
 	t.Helper()
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../../shared/contracts"
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "compute", "response-schemas.json"))
-	if err != nil {
-		t.Fatalf("set HOLDFAST_CONTRACTS to the folder of the contract data: %v", err)
-	}
 	var contract struct {
 		Operations []struct {
 			Method, Path string
@@ -316,9 +308,7 @@ func contractFields(t *testing.T, version string) (known, required map[string]bo
 		}
 		Schemas map[string]map[string]any
 	}
-	if err := json.Unmarshal(text, &contract); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/response-schemas.json", &contract)
 	asked := minor(version)
 	for _, o := range contract.Operations {
 		if o.Method != "GET" || o.Path != "/servers/{id}" {

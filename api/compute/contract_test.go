@@ -5,13 +5,13 @@ package compute_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"holdfast.dev/internal/contracttest"
 )
 
 // responseContract is contracts/compute/response-schemas.json.
@@ -32,11 +32,7 @@ type contractOperation struct {
 }
 
 var contract = sync.OnceValues(func() (*responseContract, error) {
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../../shared/contracts"
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "compute", "response-schemas.json"))
+	text, err := contracttest.Text("compute/response-schemas.json")
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +56,7 @@ func checkAnswer(t *testing.T, method, path, action, version string, body any) {
 	t.Helper()
 	c, err := contract()
 	if err != nil {
-		t.Fatalf("set HOLDFAST_CONTRACTS to the folder of the contract data: %v", err)
+		t.Fatal(err)
 	}
 	ref := c.find(method, path, action, minor(version))
 	if ref == "" {

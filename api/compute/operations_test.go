@@ -3,14 +3,12 @@ package compute_test
 // The table beside the contract's.
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	compute "holdfast.dev/api/compute"
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/validation"
 )
@@ -89,18 +87,8 @@ func TestTableEqualsContract(t *testing.T) {
 
 func operationRows(t *testing.T) map[validation.Key]operationRow {
 	t.Helper()
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../shared/contracts"
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "compute", "operations.json"))
-	if err != nil {
-		t.Fatalf("set HOLDFAST_CONTRACTS to the folder of the contract data: %v", err)
-	}
 	var contract struct{ Operations []operationRow }
-	if err := json.Unmarshal(text, &contract); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/operations.json", &contract)
 	byKey := map[validation.Key]operationRow{}
 	for _, o := range contract.Operations {
 		byKey[validation.Key{Method: o.Method, Path: o.Path, Action: o.Action}] = o

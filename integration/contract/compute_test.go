@@ -1,16 +1,14 @@
 package contract
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/microversion"
 )
 
@@ -25,18 +23,8 @@ type operation struct {
 
 func operations(t *testing.T) []operation {
 	t.Helper()
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../shared/contracts"
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "compute", "operations.json"))
-	if err != nil {
-		t.Fatalf("set HOLDFAST_CONTRACTS to the folder of the contract data: %v", err)
-	}
 	var contract struct{ Operations []operation }
-	if err := json.Unmarshal(text, &contract); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/operations.json", &contract)
 	return contract.Operations
 }
 

@@ -2,10 +2,10 @@ package extraspecs
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
+
+	"holdfast.dev/internal/contracttest"
 )
 
 func TestChecks(t *testing.T) {
@@ -37,14 +37,6 @@ func TestChecks(t *testing.T) {
 // The table is the contract's.
 func TestTableIsTheContracts(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("HOLDFAST_CONTRACTS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "contracts")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "compute", "extra-specs.json"))
-	if err != nil {
-		t.Fatalf("the contract data is needed, set HOLDFAST_CONTRACTS: %v", err)
-	}
 	var contract struct {
 		Namespaces []string `json:"known_namespaces_regex"`
 		Validators []struct {
@@ -56,9 +48,7 @@ func TestTableIsTheContracts(t *testing.T) {
 		Namespaces []string
 		Validators []map[string]any
 	}
-	if err := json.Unmarshal(text, &contract); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/extra-specs.json", &contract)
 	if err := json.Unmarshal(table, &ours); err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,10 @@ package operations_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/operations"
 )
 
@@ -86,21 +85,11 @@ func unpack(t *testing.T, raw json.RawMessage, variant string, into any) {
 
 func actions(t *testing.T) map[string]action {
 	t.Helper()
-	dir := os.Getenv("HOLDFAST_CONTRACTS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "contracts")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "compute", "action-preconditions.json"))
-	if err != nil {
-		t.Fatalf("the contract data is needed, set HOLDFAST_CONTRACTS: %v", err)
-	}
 	var data struct {
 		Actions []action `json:"server_actions"`
 		Others  []action `json:"other_operations"`
 	}
-	if err := json.Unmarshal(text, &data); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/action-preconditions.json", &data)
 	rows := map[string]action{}
 	for _, a := range slices.Concat(data.Actions, data.Others) {
 		rows[a.Action] = a

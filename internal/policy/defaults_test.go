@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/schemas"
 )
@@ -19,22 +19,6 @@ import (
 // go test ./internal/policy -run TestDefaults -update writes the defaults anew
 // from the contract.
 var update = flag.Bool("update", false, "write schemas/policies from the contract")
-
-// contractFile reads a file of the contract data.
-func contractFile(t testing.TB, path string, into any) {
-	t.Helper()
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../shared/contracts"
-	}
-	document, err := os.ReadFile(filepath.Join(folder, path))
-	if err != nil {
-		t.Fatalf("set HOLDFAST_CONTRACTS to the folder of the contract data: %v", err)
-	}
-	if err := json.Unmarshal(document, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // contractRule is a rule in the contracts' policies.json. Compute lists former
 // rules, the others name one and may date it apart.
@@ -98,7 +82,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 			BaseRules []contractRule `json:"base_rules"`
 			Rules     []contractRule `json:"rules"`
 		}
-		contractFile(t, service+"/policies.json", &contract)
+		contracttest.Read(t, service+"/policies.json", &contract)
 		var want struct {
 			Rules []Rule `yaml:"rules"`
 		}
@@ -206,7 +190,7 @@ func TestOrchestrationMatrix(t *testing.T) {
 			New map[string]map[string]bool `json:"enforce_new_defaults=true"`
 		} `json:"verified_matrix"`
 	}
-	contractFile(t, "orchestration/policies.json", &contract)
+	contracttest.Read(t, "orchestration/policies.json", &contract)
 	personas := map[string][]string{
 		"reader": {"reader"}, "member+reader": {"member", "reader"},
 		"admin+member+reader": {"admin", "member", "reader"}, "heat_stack_user only": {"heat_stack_user"},

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"holdfast.dev/internal/contracttest"
 )
 
 func TestVectors(t *testing.T) {
@@ -16,7 +18,7 @@ func TestVectors(t *testing.T) {
 		Services map[string][]contractRule `json:"services"`
 		Target   map[string]string         `json:"default_target"`
 	}
-	contractFile(t, "dashboard/policy-rules.json", &rules)
+	contracttest.Read(t, "dashboard/policy-rules.json", &rules)
 	var vectors struct {
 		Cases map[string]struct {
 			Roles     []string            `json:"roles"`
@@ -25,7 +27,7 @@ func TestVectors(t *testing.T) {
 			Allowed   map[string][]string `json:"allowed"`
 		} `json:"cases"`
 	}
-	contractFile(t, "dashboard/policy-vectors.json", &vectors)
+	contracttest.Read(t, "dashboard/policy-vectors.json", &vectors)
 	if len(rules.Services) != 16 || len(vectors.Cases) != 9 {
 		t.Fatalf("%d services and %d callers, want 16 and 9", len(rules.Services), len(vectors.Cases))
 	}

@@ -1,11 +1,10 @@
 package servers
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
+
+	"holdfast.dev/internal/contracttest"
 )
 
 // statusMap reads the contract's table.
@@ -15,18 +14,7 @@ func statusMap(t *testing.T) (m struct {
 	TaskStates []string                     `json:"task_states"`
 }) {
 	t.Helper()
-	dir := os.Getenv("HOLDFAST_CONTRACTS")
-	if dir == "" {
-		// The default is beside the repository, two folders above this package.
-		dir = filepath.Join("..", "..", "..", "shared", "contracts")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "compute", "status-map.json"))
-	if err != nil {
-		t.Fatalf("the contract data is needed, set HOLDFAST_CONTRACTS: %v", err)
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
+	contracttest.Read(t, "compute/status-map.json", &m)
 	return m
 }
 

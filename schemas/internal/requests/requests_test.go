@@ -2,18 +2,18 @@ package requests
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/schemas"
 )
 
 // What is embedded is what the contract says.
 func TestComputeEqualsContract(t *testing.T) {
 	t.Parallel()
-	folder := os.Getenv("HOLDFAST_CONTRACTS")
-	if folder == "" {
-		folder = "../../../../shared/contracts"
+	folder, err := contracttest.Folder()
+	if err != nil {
+		t.Fatal(err)
 	}
 	want, err := Compute(folder)
 	if err != nil {
