@@ -35,6 +35,9 @@ var guestInit string
 //go:embed guest/udhcpc
 var guestDHCP string
 
+//go:embed guest/powerbutton
+var guestButton string
+
 // kernelPackage names the package with the kernel; it depends on the one that
 // has the files.
 const kernelPackage = "linux-image-cloud-amd64"
@@ -77,7 +80,7 @@ func Build(ctx context.Context, dir string) (path string, err error) {
 
 // fingerprint names what the image is made from, packages aside.
 func fingerprint() string {
-	sum := sha256.Sum256([]byte(Banner + guestInit + guestDHCP + bootConfig + strings.Join(wantedModules, " ")))
+	sum := sha256.Sum256([]byte(Banner + guestInit + guestDHCP + guestButton + bootConfig + strings.Join(wantedModules, " ")))
 	return hex.EncodeToString(sum[:6])
 }
 

@@ -1,13 +1,19 @@
 package image
 
-// The image boots, with and without KVM, and tells what it was told.
+// The image boots without KVM, tells what it was told, keeps what it writes, and
+// ends when its power button is pressed.
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,7 +24,16 @@ const (
 	userData = "#!/bin/sh\nrecords please\n"
 )
 
-func TestBoots(t *testing.T) {
+// built makes the image, once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".dev", "image"))
+	if err != nil {
+		return "", err
+	}
+	return Build(context.Background(), dir)
+})
+
+func TestBuildsOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	image, err := Build(t.Context(), dir)
@@ -29,8 +44,13 @@ func TestBoots(t *testing.T) {
 	if err != nil || again != image {
 		t.Fatalf("a second build gave %q, %v; want the first one's %q", again, err, image)
 	}
-	drive := configDrive(t)
-	console := boot(t, image, drive, "record: 10\n")
+}
+
+func TestConfigDrive(t *testing.T) {
+	t.Parallel()
+	disk, drive := overlay(t), configDrive(t)
+	g := boot(t, disk, drive...)
+	console := g.says("record: 10\n")
 	for _, line := range []string{
 		Banner,
 		"source: config drive",
@@ -46,10 +66,76 @@ func TestBoots(t *testing.T) {
 	if strings.Contains(console, "module failed") || strings.Contains(console, "missing") {
 		t.Errorf("the guest is not whole:\n%s", console)
 	}
+	g.pressButton()
+	// The second life goes on with the records of the first.
+	again := boot(t, disk, drive...)
+	if console := again.says("record: "); !strings.Contains(console, Banner) || strings.Contains(console, "record: 10\n") {
+		t.Errorf("after another boot the records begin anew:\n%s", console)
+	}
+	again.pressButton()
 }
 
-// configDrive makes an ISO with the label and the files of one.
-func configDrive(t *testing.T) string {
+func TestMetadataService(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ answers, lines map[string]string }{
+		"OpenStack": {
+			map[string]string{"/openstack/latest/meta_data.json": metaData, "/openstack/latest/user_data": userData},
+			map[string]string{"source": "metadata service", "hostname": "vm1.novalocal", "key": "ssh-ed25519 AAAAC3Nz k@example",
+				"instance": "5e0c9d25-7a54-4a4e-8b9a-0c2a47c2f6a1", "user data": "#!/bin/sh|records please|"},
+		},
+		"EC2": {map[string]string{"/latest/meta-data/instance-id": "i-00000001"}, map[string]string{"source": "EC2 metadata", "ec2 instance": "i-00000001"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			console := boot(t, overlay(t), metadataService(t, c.answers)...).says("ready: ")
+			for name, value := range c.lines {
+				if !strings.Contains(console, name+": "+value+"\n") {
+					t.Errorf("the console lacks the line %q:\n%s", name+": "+value, console)
+				}
+			}
+		})
+	}
+}
+
+// overlay makes a disk of the guest's own.
+func overlay(t *testing.T) string {
+	t.Helper()
+	image, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := filepath.Join(t.TempDir(), "disk")
+	out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", image, disk).CombinedOutput()
+	if err != nil {
+		t.Fatalf("qemu-img: %v: %s", err, out)
+	}
+	return disk
+}
+
+// metadataService gives QEMU's arguments for a network with an address by DHCP
+// and a metadata service that gives these answers.
+func metadataService(t *testing.T, answers map[string]string) []string {
+	t.Helper()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(service.Close)
+	host, port, err := net.SplitHostPort(service.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{
+		"-netdev", fmt.Sprintf("user,id=net,net=169.254.0.0/16,dhcpstart=169.254.10.15,guestfwd=tcp:169.254.169.254:80-cmd:busybox nc %s %s", host, port),
+		"-device", "virtio-net-pci,netdev=net,romfile=",
+	}
+}
+
+// configDrive gives QEMU's arguments for an ISO with the label and the files of one.
+func configDrive(t *testing.T) []string {
 	t.Helper()
 	root := t.TempDir()
 	latest := filepath.Join(root, "openstack/latest")
@@ -66,40 +152,88 @@ func configDrive(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("genisoimage: %v: %s", err, out)
 	}
-	return iso
+	return []string{"-device", "virtio-scsi-pci", "-drive", "if=none,id=cd,media=cdrom,format=raw,file=" + iso, "-device", "scsi-cd,drive=cd"}
 }
 
-// boot runs the image under emulation, without KVM so that the slow case is the
-// one that is tested, until its console says the last words.
-func boot(t *testing.T, image, drive, last string) string {
+// guest is one that runs.
+type guest struct {
+	t       *testing.T
+	console string // file
+	monitor string // socket
+	ended   chan error
+}
+
+// boot runs a disk under emulation, without KVM so that the slow case is the one
+// that is tested.
+func boot(t *testing.T, disk string, devices ...string) *guest {
 	t.Helper()
-	log := filepath.Join(t.TempDir(), "console")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-M", "q35,accel=tcg", "-cpu", "qemu64", "-m", "128",
-		"-nodefaults", "-display", "none", "-serial", "file:"+log, "-snapshot",
-		"-drive", "if=virtio,format=qcow2,file="+image,
-		"-device", "virtio-scsi-pci", "-drive", "if=none,id=cd,media=cdrom,format=raw,file="+drive, "-device", "scsi-cd,drive=cd")
+	dir := t.TempDir()
+	g := &guest{t: t, console: filepath.Join(dir, "console"), monitor: filepath.Join(dir, "monitor"), ended: make(chan error, 1)}
+	cmd := exec.Command("qemu-system-x86_64", append([]string{"-M", "q35,accel=tcg", "-cpu", "qemu64", "-m", "128",
+		"-nodefaults", "-display", "none", "-serial", "file:" + g.console,
+		"-chardev", "socket,id=monitor,server=on,wait=off,path=" + g.monitor, "-mon", "monitor",
+		"-drive", "if=none,id=root,format=qcow2,file=" + disk, "-device", "virtio-blk-pci,drive=root,bootindex=1"}, devices...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("qemu-system-x86_64: %v: install the packages in dev/packages.txt", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer func() { cancel(); <-ended }()
+	go func() { g.ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		g.ended <- <-g.ended
+	})
+	return g
+}
+
+// patience is for a machine that does much else.
+const patience = 4 * time.Minute
+
+// says waits until the console has the words, and gives all of it.
+func (g *guest) says(words string) string {
+	g.t.Helper()
+	deadline := time.Now().Add(patience)
 	for {
-		text, err := os.ReadFile(log)
+		text, err := os.ReadFile(g.console)
 		if err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
+			g.t.Fatal(err)
 		}
 		console := strings.ReplaceAll(string(text), "\r", "")
-		if strings.Contains(console, last) {
+		if strings.Contains(console, words) {
 			return console
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("the guest ended: %v:\n%s", err, console)
+		case err := <-g.ended:
+			g.ended <- err
+			g.t.Fatalf("the guest ended: %v:\n%s", err, console)
 		case <-time.After(100 * time.Millisecond):
+			if time.Now().After(deadline) {
+				g.t.Fatalf("the guest never said %q:\n%s", words, console)
+			}
 		}
+	}
+}
+
+// pressButton presses the power button, and the guest ends by itself.
+func (g *guest) pressButton() {
+	g.t.Helper()
+	g.says("ready: ")
+	monitor, err := net.Dial("unix", g.monitor)
+	if err == nil {
+		defer monitor.Close()
+		_, err = monitor.Write([]byte("system_powerdown\n"))
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	select {
+	case err := <-g.ended:
+		g.ended <- err
+		if err != nil {
+			g.t.Errorf("the guest ended with %v", err)
+		}
+	case <-time.After(patience):
+		g.t.Fatal("the guest doesn't mind its power button")
+	}
+	if console := g.says("power button: the guest ends\n"); !strings.Contains(console, Banner) {
+		g.t.Errorf("the console is\n%s", console)
 	}
 }

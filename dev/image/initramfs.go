@@ -1,6 +1,6 @@
 package image
 
-// The initramfs: busybox, the guest's two scripts, and modules.
+// The initramfs: busybox, the guest's scripts, and modules.
 
 import (
 	"context"
@@ -13,9 +13,12 @@ import (
 // busybox is the static one of Debian's busybox-static.
 const busybox = "/bin/busybox"
 
+// buttonScript is what busybox's acpid runs for the power button.
+const buttonScript = "etc/acpi/PWRF/00000080"
+
 // buildInitramfs fills root and packs it; it gives the path of the archive.
 func buildInitramfs(ctx context.Context, k kernel, root string) (string, error) {
-	for _, dir := range []string{"bin", "dev", "etc/acpi", "media", "modules", "proc", "sys", "tmp"} {
+	for _, dir := range []string{"bin", "dev", "etc/acpi/PWRF", "media", "modules", "proc", "sys", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			return "", fmt.Errorf("test image: %w", err)
 		}
@@ -39,7 +42,7 @@ func buildInitramfs(ctx context.Context, k kernel, root string) (string, error) 
 		"init":          strings.ReplaceAll(guestInit, "@BANNER@", Banner),
 		"etc/udhcpc":    guestDHCP,
 		"modules/order": list.String(),
-		"etc/acpi/PWRF": "#!/bin/sh\nexec poweroff -f\n",
+		buttonScript:    guestButton,
 	}
 	for name, text := range scripts {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o755); err != nil {

@@ -9,7 +9,9 @@ import (
 	"encoding/hex"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,28 +57,49 @@ func says(t *testing.T, d *Driver, serverID, line string, times int) string {
 	}
 }
 
+// pressed is what the guest says when it ends because of its power button.
+const pressed = "power button: the guest ends\n"
+
 func TestBoots(t *testing.T) {
 	t.Parallel()
-	d, s := host(t, t.TempDir(), bootable(t), nil), spec()
+	var d *Driver
+	s, dir := spec(), t.TempDir()
+	// Before a reboot starts the guest again, its console tells how it ended.
+	var ends atomic.Int32
+	d = host(t, dir, bootable(t), func(_, step string) {
+		if step != "power.off" {
+			return
+		}
+		log, err := os.ReadFile(filepath.Join(d.dir, s.ServerID, consoleFile))
+		if err == nil && strings.Contains(strings.ReplaceAll(string(log), "\r", ""), pressed) {
+			ends.Add(1)
+		}
+	})
 	s.ImageID, s.MemoryMB, s.ConfigDrive = "boots", 192, true
 	s.ImageProperties = maps.Clone(image.Properties)
-	s.ImageProperties["os_shutdown_timeout"] = "1"
+	// All the patience that there is: a guest that minds its button needs none.
+	s.ImageProperties["os_shutdown_timeout"] = "240"
 	defer clean(t, d, s.ServerID)
 	if _, err := d.Build(t.Context(), s, confirmed); err != nil {
 		t.Fatal(err)
 	}
 	says(t, d, s.ServerID, image.Banner, 1)
-	for _, line := range []string{"source: config drive\n", "hostname: vm1.novalocal\n", "key: ssh-ed25519 AAAAC3Nz k@example\n"} {
+	for _, line := range []string{"source: config drive\n", "hostname: vm1.novalocal\n", "key: ssh-ed25519 AAAAC3Nz k@example\n", "ready: "} {
 		says(t, d, s.ServerID, line, 1)
 	}
 	if got, err := d.Power(t.Context(), s.ServerID, steps.PowerReboot, "mark", confirmed); err != nil || got.PowerState != libvirt.Running {
 		t.Fatalf("reboot: %+v, %v", got, err)
 	}
+	if ends.Load() != 1 {
+		t.Errorf("at the reboot the guest did not end by itself")
+	}
 	text := says(t, d, s.ServerID, "hostname: vm1.novalocal\n", 1)
 	if tail, err := d.Console(t.Context(), s.ServerID, 10); err != nil || len(tail) != 10 {
 		t.Errorf("the last 10 bytes are %q, %v; all is\n%s", tail, err, text)
 	}
+	says(t, d, s.ServerID, "ready: ", 1)
 	if got, err := d.Power(t.Context(), s.ServerID, steps.PowerStop, "", confirmed); err != nil || got.PowerState != libvirt.Shutdown {
 		t.Fatalf("stop: %+v, %v", got, err)
 	}
+	says(t, d, s.ServerID, pressed, 1)
 }
