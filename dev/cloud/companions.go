@@ -81,6 +81,8 @@ func (c *cloud) companions() (companions.Config, error) {
 	if cfg.MetadataSecret, err = c.password(metadataSecret); err != nil {
 		return cfg, err
 	}
+	// Volumes are made as the service user in their owner's project.
+	owners := map[string][]string{serviceUser: {"member", "service"}}
 	for _, u := range append([]user{{serviceUser, serviceProject, []string{"admin", "service"}}}, users...) {
 		password, err := c.password(u.Name)
 		if err != nil {
@@ -90,7 +92,7 @@ func (c *cloud) companions() (companions.Config, error) {
 		if u.Name == "admin" {
 			roles[""] = u.Roles
 		}
-		cfg.Seed.Users = append(cfg.Seed.Users, identity.SeedUser{Name: u.Name, Password: password, DefaultProject: u.Project, Roles: roles})
+		cfg.Seed.Users = append(cfg.Seed.Users, identity.SeedUser{Name: u.Name, Password: password, DefaultProject: u.Project, Roles: roles, Inherited: owners[u.Name]})
 	}
 	return cfg, nil
 }

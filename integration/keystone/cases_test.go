@@ -45,6 +45,7 @@ var cases = []struct {
 	{"a disabled user", disabledUser},
 	{"a changed password", changedPassword},
 	{"a role taken away", roleTakenAway},
+	{"a role inherited from the domain", roleInherited},
 	{"a wrong password", wrongPassword},
 	{"a service user without the role", noServiceRole},
 	{"an application credential", applicationCredential},
@@ -220,6 +221,31 @@ func roleTakenAway(w *world) {
 	w.ended(w.token(w.inProject(w.user.ID)), func() {
 		w.must(roles.Unassign(w.t.Context(), w.admin, w.roles["member"], roles.UnassignOpts{UserID: w.user.ID, ProjectID: w.project.ID}).ExtractErr())
 	})
+}
+
+// A role that the domain's projects inherit is held on them, and on the domain
+// itself not.
+func roleInherited(w *world) {
+	heir := w.newUser("default")
+	if _, err := w.tryLogin(w.inProject(heir.ID)); err == nil {
+		w.t.Error("a token of a project without a role on it")
+	}
+	path := w.admin.ServiceURL("OS-INHERIT", "domains", "default", "users", heir.ID, "roles", w.roles["member"], "inherited_to_projects")
+	inherit := func(method string) {
+		_, err := w.admin.Request(w.t.Context(), method, path, &gophercloud.RequestOpts{OkCodes: []int{http.StatusNoContent}})
+		w.must(err)
+	}
+	inherit(http.MethodPut)
+	inherit(http.MethodHead)
+	token := w.token(w.inProject(heir.ID))
+	who := w.who(token)
+	if who.ProjectID != w.project.ID || !slices.Equal(slices.Sorted(slices.Values(who.Roles)), []string{"member", "reader"}) {
+		w.t.Errorf("roles %v on %s", who.Roles, who.ProjectID)
+	}
+	if _, err := w.tryLogin(gophercloud.AuthOptions{UserID: heir.ID, Password: password, Scope: &gophercloud.AuthScope{DomainID: "default"}}); err == nil {
+		w.t.Error("a token of the domain itself")
+	}
+	w.ended(token, func() { inherit(http.MethodDelete) })
 }
 
 // The answer that clients read, on the wire.

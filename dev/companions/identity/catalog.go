@@ -69,7 +69,7 @@ func (s *Service) scopeProjects(w http.ResponseWriter, r *http.Request, caller *
 func (s *Service) projectsOf(w http.ResponseWriter, r *http.Request, user string) error {
 	c := s.collection("projects")
 	found, err := c.query(r.Context(), s.db, []string{
-		`t.enabled AND t.id IN (SELECT g.project_id FROM identity.grants g WHERE ` + granted + `)`}, user)
+		`t.enabled AND t.id IN (SELECT g.project_id FROM identity.held g WHERE ` + granted + `)`}, user)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Service) projectsOf(w http.ResponseWriter, r *http.Request, user string
 func (s *Service) scopeDomains(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	c := s.collection("domains")
 	found, err := c.query(r.Context(), s.db, []string{
-		`t.enabled AND t.id IN (SELECT g.domain_id FROM identity.grants g WHERE ` + granted + `)`}, caller.User.ID)
+		`t.enabled AND t.id IN (SELECT g.domain_id FROM identity.held g WHERE ` + granted + `)`}, caller.User.ID)
 	if err != nil {
 		return err
 	}

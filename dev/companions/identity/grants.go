@@ -11,23 +11,26 @@ import (
 	"holdfast.dev/dev/companions/service"
 )
 
-// grantPlaces are the places of a grant: the path before /users or /groups and
-// the column; the system has none.
-var grantPlaces = []struct{ path, column string }{
-	{"/v3/projects/{place}", "project_id"},
-	{"/v3/domains/{place}", "domain_id"},
-	{"/v3/system", ""},
+// grantPlaces are the places of a grant: the path before /users or /groups, the
+// column (the system has none), and the path's end, where the projects below
+// the place inherit it.
+var grantPlaces = []struct{ path, column, heirs string }{
+	{"/v3/projects/{place}", "project_id", ""},
+	{"/v3/domains/{place}", "domain_id", ""},
+	{"/v3/system", "", ""},
+	{"/v3/OS-INHERIT/domains/{place}", "domain_id", "/inherited_to_projects"},
 }
 
 func (s *Service) grantRoutes(rt *service.Router) {
 	for _, place := range grantPlaces {
 		for _, actor := range []struct{ path, column string }{{"/users/{actor}", "user_id"}, {"/groups/{actor}", "group_id"}} {
-			g := grantsAt{s, place.column, actor.column}
+			g := grantsAt{s, place.column, actor.column, place.heirs != ""}
 			base := place.path + actor.path + "/roles"
-			rt.Handle("GET "+base, g.list)
-			rt.Handle("PUT "+base+"/{role}", g.give)
-			rt.Handle("GET "+base+"/{role}", g.check) // HEAD too
-			rt.Handle("DELETE "+base+"/{role}", g.take)
+			one := base + "/{role}" + place.heirs
+			rt.Handle("GET "+base+place.heirs, g.list)
+			rt.Handle("PUT "+one, g.give)
+			rt.Handle("GET "+one, g.check) // HEAD too
+			rt.Handle("DELETE "+one, g.take)
 		}
 	}
 }
@@ -36,6 +39,7 @@ func (s *Service) grantRoutes(rt *service.Router) {
 type grantsAt struct {
 	s            *Service
 	place, actor string // columns
+	inherited    bool
 }
 
 // where is the condition of the request's grants, and its arguments.
@@ -44,7 +48,7 @@ func (g grantsAt) where(r *http.Request) (string, []any) {
 	if g.place == "" {
 		return g.actor + ` = $1 AND project_id IS NULL AND domain_id IS NULL`, args
 	}
-	return g.actor + ` = $1 AND ` + g.place + ` = $2`, append(args, r.PathValue("place"))
+	return fmt.Sprintf(`%s = $1 AND %s = $2 AND inherited = %t`, g.actor, g.place, g.inherited), append(args, r.PathValue("place"))
 }
 
 func (g grantsAt) list(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
@@ -64,7 +68,7 @@ func (g grantsAt) give(w http.ResponseWriter, r *http.Request, caller *service.C
 	if err := enforce(adminOnly, caller, "", "create_grant"); err != nil {
 		return err
 	}
-	columns, values := g.actor+", role_id", []any{r.PathValue("actor"), r.PathValue("role")}
+	columns, values := g.actor+", role_id, inherited", []any{r.PathValue("actor"), r.PathValue("role"), g.inherited}
 	if g.place != "" {
 		columns, values = columns+", "+g.place, append(values, r.PathValue("place"))
 	}
@@ -128,7 +132,8 @@ var assignmentFilters = map[string]string{
 	"scope.project.id": "g.project_id", "scope.domain.id": "g.domain_id",
 }
 
-// assignments lists grants; ?effective shows those to groups as their members'.
+// assignments lists grants; ?effective shows those to groups as their members',
+// and inherited ones where they are held.
 func (s *Service) assignments(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	query := r.URL.Query()
 	mine := query.Get("user.id") == caller.User.ID
@@ -137,8 +142,8 @@ func (s *Service) assignments(w http.ResponseWriter, r *http.Request, caller *se
 	}
 	from := "identity.grants"
 	if query.Has("effective") {
-		from = `(SELECT role_id, COALESCE(g.user_id, m.user_id) AS user_id, NULL::text AS group_id, project_id, domain_id
-			FROM identity.grants g LEFT JOIN identity.group_members m ON m.group_id = g.group_id WHERE COALESCE(g.user_id, m.user_id) IS NOT NULL)`
+		from = `(SELECT role_id, COALESCE(g.user_id, m.user_id) AS user_id, NULL::text AS group_id, project_id, domain_id, false AS inherited
+			FROM identity.held g LEFT JOIN identity.group_members m ON m.group_id = g.group_id WHERE COALESCE(g.user_id, m.user_id) IS NOT NULL)`
 	}
 	where, args := []string{"true"}, []any{}
 	for name, column := range assignmentFilters {
@@ -153,7 +158,7 @@ func (s *Service) assignments(w http.ResponseWriter, r *http.Request, caller *se
 	rows, err := s.db.Query(r.Context(), `
 SELECT r.id, r.name, COALESCE(u.id, ''), COALESCE(u.name, ''), COALESCE(ud.id, ''), COALESCE(ud.name, ''),
 	COALESCE(gr.id, ''), COALESCE(gr.name, ''), COALESCE(p.id, ''), COALESCE(p.name, ''), COALESCE(pd.id, ''), COALESCE(pd.name, ''),
-	COALESCE(d.id, ''), COALESCE(d.name, '')
+	COALESCE(d.id, ''), COALESCE(d.name, ''), g.inherited
 FROM `+from+` g JOIN identity.roles r ON r.id = g.role_id
 	LEFT JOIN identity.users u ON u.id = g.user_id LEFT JOIN identity.domains ud ON ud.id = u.domain_id
 	LEFT JOIN identity.groups gr ON gr.id = g.group_id
@@ -168,8 +173,9 @@ WHERE `+strings.Join(where, " AND ")+` ORDER BY 4, 8, 2 LIMIT `+fmt.Sprint(longe
 	found := []document{}
 	for rows.Next() {
 		var role, user, userDomain, group, project, projectDomain, domain service.Ref
+		var inherited bool
 		err := rows.Scan(&role.ID, &role.Name, &user.ID, &user.Name, &userDomain.ID, &userDomain.Name, &group.ID, &group.Name,
-			&project.ID, &project.Name, &projectDomain.ID, &projectDomain.Name, &domain.ID, &domain.Name)
+			&project.ID, &project.Name, &projectDomain.ID, &projectDomain.Name, &domain.ID, &domain.Name, &inherited)
 		if err != nil {
 			return err
 		}
@@ -183,7 +189,11 @@ WHERE `+strings.Join(where, " AND ")+` ORDER BY 4, 8, 2 LIMIT `+fmt.Sprint(longe
 		case project.ID != "":
 			a["scope"] = document{"project": refer(project, &projectDomain, names)}
 		case domain.ID != "":
-			a["scope"] = document{"domain": refer(domain, nil, names)}
+			scope := document{"domain": refer(domain, nil, names)}
+			if inherited {
+				scope["OS-INHERIT:inherited_to"] = "projects"
+			}
+			a["scope"] = scope
 		default:
 			a["scope"] = document{"system": document{"all": true}}
 		}

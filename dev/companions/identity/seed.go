@@ -25,6 +25,8 @@ type SeedUser struct {
 	DefaultProject string
 	// Roles by the name of the project; "" is the system.
 	Roles map[string][]string
+	// Inherited are roles on every project of the default domain.
+	Inherited []string
 }
 
 // SeedService is a service with one address for all its interfaces.
@@ -91,17 +93,26 @@ func seedUser(ctx context.Context, tx pgx.Tx, user SeedUser, roles map[string]st
 	if err != nil {
 		return err
 	}
+	grant := func(name string, project, domain *string) error {
+		if roles[name] == "" {
+			return notFound("role", name)
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO identity.grants (role_id, user_id, project_id, domain_id, inherited)
+			VALUES ($1, $2, $3, $4::text, $4::text IS NOT NULL) ON CONFLICT DO NOTHING`, roles[name], id, project, domain)
+		return err
+	}
+	for _, name := range user.Inherited {
+		if err := grant(name, nil, new(DefaultDomain)); err != nil {
+			return err
+		}
+	}
 	for project, names := range user.Roles {
 		place, ok := projects[project]
 		if !ok {
 			return notFound("project", project)
 		}
 		for _, name := range names {
-			if roles[name] == "" {
-				return notFound("role", name)
-			}
-			_, err := tx.Exec(ctx, `INSERT INTO identity.grants (role_id, user_id, project_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, roles[name], id, place)
-			if err != nil {
+			if err := grant(name, place, nil); err != nil {
 				return err
 			}
 		}

@@ -186,16 +186,17 @@ SELECT EXISTS (SELECT FROM identity.users u JOIN identity.domains d ON d.id = u.
 }
 
 // roles are those that the user has on the project, on the domain, or, with
-// neither, on the system: granted to it or to its groups, and what they imply.
+// neither, on the system: granted to it or to its groups, inherited or not, and
+// what they imply.
 func (s *Service) roles(ctx context.Context, q queryer, user string, project, domain *string) ([]service.Ref, error) {
 	rows, err := q.Query(ctx, `
-WITH RECURSIVE held AS (
-    SELECT g.role_id FROM identity.grants g
+WITH RECURSIVE worth AS (
+    SELECT g.role_id FROM identity.held g
     WHERE (g.user_id = $1 OR g.group_id IN (SELECT group_id FROM identity.group_members WHERE user_id = $1))
       AND g.project_id IS NOT DISTINCT FROM $2 AND g.domain_id IS NOT DISTINCT FROM $3
     UNION
-    SELECT i.implied_id FROM identity.implied_roles i JOIN held h ON h.role_id = i.prior_id)
-SELECT r.id, r.name FROM identity.roles r JOIN held h ON h.role_id = r.id ORDER BY r.name`, user, project, domain)
+    SELECT i.implied_id FROM identity.implied_roles i JOIN worth h ON h.role_id = i.prior_id)
+SELECT r.id, r.name FROM identity.roles r JOIN worth h ON h.role_id = r.id ORDER BY r.name`, user, project, domain)
 	if err != nil {
 		return nil, err
 	}
