@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -74,6 +75,10 @@ func start(ctx context.Context, group *errgroup.Group, cfg Config, pool *pgxpool
 	images, err := image.New(image.Config{Pool: pool, Auth: auth, Log: log, Dir: filepath.Join(cfg.Dir, "images")})
 	if err != nil {
 		return err
+	}
+	// QEMU's account passes through to volumes.
+	if err := os.Chmod(cfg.Dir, 0o711); err != nil {
+		return fmt.Errorf("the folder of data: %w", err)
 	}
 	volumes, err := volume.New(volume.Config{Pool: pool, Auth: auth, Log: log, Dir: filepath.Join(cfg.Dir, "volumes"),
 		Images: &volume.Images{URL: fmt.Sprintf("http://127.0.0.1:%d", cfg.ImagePort), Token: login.Token}})

@@ -11,8 +11,12 @@ import (
 	"holdfast.dev/internal/faults"
 )
 
+// notData are the members of connection_info that stand beside the driver's data.
+var notData = []string{"driver_volume_type", "attachment_id", "status"}
+
 // Attachment gives connection_info of an attachment: the type of driver, and its
-// data, which holds secrets. Errors: Unavailable.
+// data, which holds secrets. Cinder shows both in one object. Errors: Unavailable,
+// also where it has no host yet.
 func (s *Session) Attachment(ctx context.Context, projectID, attachmentID string) (driver string, data json.RawMessage, err error) {
 	client, err := s.Volume(ctx, projectID)
 	if err != nil {
@@ -24,13 +28,13 @@ func (s *Session) Attachment(ctx context.Context, projectID, attachmentID string
 	}
 	info := attachment.ConnectionInfo
 	driver, _ = info["driver_volume_type"].(string)
-	// Cinder shows the driver's data beside its type; some show it below "data".
-	var content any = info
-	if nested, ok := info["data"].(map[string]any); ok {
-		content = nested
+	if driver == "" {
+		return "", nil, faults.New(faults.Unavailable, "VolumeNotConnected", "attachment %s is connected to no host", attachmentID)
 	}
-	data, err = json.Marshal(content)
-	if err != nil {
+	for _, name := range notData {
+		delete(info, name)
+	}
+	if data, err = json.Marshal(info); err != nil {
 		return "", nil, faults.Wrap(err, faults.Unavailable, "CinderConnectionFailed", "what Cinder says of attachment %s can't be read", attachmentID)
 	}
 	return driver, data, nil

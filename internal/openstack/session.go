@@ -58,8 +58,9 @@ func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, erro
 }
 
 // Volume gives a client of Cinder v3 that acts in a project: what it makes is
-// the project's and counts in its quota. The service user needs a role there,
-// by inheritance for example. Errors: Unavailable.
+// the project's and counts in its quota. The service user needs the roles member
+// and service there, by inheritance from the domain for example. Errors:
+// Unavailable.
 func (s *Session) Volume(ctx context.Context, projectID string) (*gophercloud.ServiceClient, error) {
 	c, err := s.client(ctx, projectID, "block storage", keystone.NewBlockStorageV3)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *Session) authenticate(ctx context.Context, projectID string) (*gophercl
 		return nil, faults.Wrap(err, faults.Unavailable, "InvalidConfiguration", "openstack.auth_url can't be used")
 	}
 	provider.UseTokenLock()
-	provider.HTTPClient = http.Client{Timeout: CallTimeout}
+	provider.HTTPClient = http.Client{Timeout: CallTimeout, Transport: asService{http.DefaultTransport}}
 	err = keystone.Authenticate(ctx, provider, gophercloud.AuthOptions{
 		IdentityEndpoint: o.AuthURL, Username: o.Username, Password: o.Password, DomainName: o.UserDomain, AllowReauth: true, Scope: scope,
 	})
@@ -132,4 +133,19 @@ func (s *Session) authenticate(ctx context.Context, projectID string) (*gophercl
 		return nil, faults.Wrap(err, faults.Unavailable, "ServiceLoginFailed", "the service user can't log in")
 	}
 	return provider, nil
+}
+
+// asService says with every request that a service asks, in nobody's name:
+// Cinder lets only a service take a server off its volumes (Nova:
+// service_user/send_service_user_token). The token is the request's own, so that
+// both end together.
+type asService struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t asService) RoundTrip(r *http.Request) (*http.Response, error) {
+	if token := r.Header.Get("X-Auth-Token"); token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("X-Service-Token", token)
+	}
+	return t.RoundTripper.RoundTrip(r)
 }

@@ -29,11 +29,12 @@ const (
 )
 
 // Callers are authenticated by name: "admin", "demo" and "other" (members of
-// two projects), "reader" (of demo's project).
+// two projects), "reader" (of demo's project), "service" (one in demo's project).
 type Callers struct{}
 
 var callers = map[string]struct{ project, role string }{
 	"admin": {AdminProject, "admin"}, "demo": {DemoProject, "member"}, "other": {OtherProject, "member"}, "reader": {DemoProject, "reader"},
+	"service": {DemoProject, "service"},
 }
 
 // Authenticate implements service.Authenticator.

@@ -249,6 +249,21 @@ func (s *Service) completeAttachment(w http.ResponseWriter, r *http.Request, cal
 	return service.NoContent(w)
 }
 
+// byService says whether a service has sent its own token with the request.
+func (s *Service) byService(r *http.Request) (bool, error) {
+	token := r.Header.Get("X-Service-Token")
+	if token == "" {
+		return false, nil
+	}
+	who, err := s.Auth.Authenticate(r.Context(), token)
+	if err != nil {
+		return false, err
+	}
+	return who.Has("service"), nil
+}
+
+// deleteAttachment lets only a service take away an attachment that a server
+// may be using (Cinder 23 and on).
 func (s *Service) deleteAttachment(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	if err := since(r, attachmentsFrom); err != nil {
 		return err
@@ -256,11 +271,18 @@ func (s *Service) deleteAttachment(w http.ResponseWriter, r *http.Request, calle
 	if err := writing(r, caller, "volume:attachment_delete"); err != nil {
 		return err
 	}
+	byService, err := s.byService(r)
+	if err != nil {
+		return err
+	}
 	left := []any{}
-	err := s.write(r.Context(), func(tx pgx.Tx) error {
+	err = s.write(r.Context(), func(tx pgx.Tx) error {
 		v, a, err := s.holding(r, tx, caller)
 		if err != nil {
 			return err
+		}
+		if a.Instance != nil && a.Connector != nil && !byService {
+			return service.Fail(http.StatusConflict, "Detach volume from instance %s using the Compute API", *a.Instance)
 		}
 		if _, err := tx.Exec(r.Context(), `DELETE FROM volume.attachments WHERE id = $1`, a.ID); err != nil {
 			return err

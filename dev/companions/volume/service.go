@@ -31,7 +31,8 @@ type Config struct {
 	Pool *pgxpool.Pool
 	Auth service.Authenticator
 	Log  *slog.Logger
-	// Dir is where the files of volumes are; it is made if it isn't there.
+	// Dir is where the files of volumes are; it is made if it isn't there. QEMU's
+	// account, which libvirt gives a volume's file to, has to pass through.
 	Dir string
 	// Images is the image service; nil makes no volume of an image.
 	Images *Images
@@ -46,7 +47,7 @@ type Service struct {
 
 // New makes the service; its schema must have been migrated.
 func New(cfg Config) (*Service, error) {
-	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("the folder of volumes: %w", err)
 	}
 	s := &Service{Config: cfg, wake: make(chan struct{}, 1)}

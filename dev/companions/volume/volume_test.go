@@ -208,7 +208,13 @@ func TestAttachments(t *testing.T) {
 	found := f.Want(200, "demo", "GET", "/v3/attachments?instance_id="+server, "")
 	wantBody(t, found, map[string]any{"attachments": []any{map[string]any{"id": attachment, "status": "attached", "instance": server, "volume_id": id}}})
 	f.Want(400, "demo", "DELETE", "/v3/volumes/"+id, "")
+	inUse := fault("conflictingRequest", 409, "Detach volume from instance "+server+" using the Compute API")
+	wantBody(t, f.Want(409, "demo", "DELETE", path, ""), inUse)
+	f.Header.Set("X-Service-Token", "demo")
+	wantBody(t, f.Want(409, "demo", "DELETE", path, ""), inUse)
+	f.Header.Set("X-Service-Token", "service")
 	wantBody(t, f.Want(200, "demo", "DELETE", path, ""), map[string]any{"attachments": []any{}})
+	f.Header.Del("X-Service-Token")
 	f.Want(404, "demo", "DELETE", path, "")
 	f.becomes("/v3/volumes/"+id, "volume", "available")
 

@@ -120,7 +120,7 @@ func (s *Service) makeVolume(ctx context.Context, v *record) error {
 	if size := int64(v.Size) * gib; info.Size() > size {
 		_ = remove(part) // as above
 		return fmt.Errorf("the source has %d bytes, more than the volume", info.Size())
-	} else if err := os.Truncate(part, size); err != nil {
+	} else if err := errors.Join(os.Truncate(part, size), os.Chmod(part, 0o600)); err != nil {
 		return err
 	}
 	return os.Rename(part, s.file(v.ID))
@@ -139,7 +139,7 @@ func (s *Service) fill(ctx context.Context, v *record, part string) error {
 	case v.SourceVolid != nil:
 		return copyFile(ctx, s.file(*v.SourceVolid), part)
 	}
-	file, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
