@@ -41,7 +41,7 @@ func TestAgainstTheCompanion(t *testing.T) {
 		compute.BlockDevice{SourceType: "blank", DestinationType: "volume", VolumeSizeGB: 1, BootIndex: new(0), DeleteOnTermination: true},
 		compute.BlockDevice{SourceType: "volume", DestinationType: "volume", VolumeID: own})
 	w.client = &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{TokenID: "demo"},
-		Endpoint: c.Base + "/v3/", Type: "block-storage", Microversion: "3.44"}
+		Endpoint: c.Base + "/v3/", Type: "block-storage", Microversion: "3.44", MoreHeaders: map[string]string{"X-Service-Token": "service"}}
 	for pending := true; pending; {
 		out, err := w.a.Attach(t.Context(), steps.AttachIn{Fence: w.fence, HostID: w.host})
 		if err != nil {
