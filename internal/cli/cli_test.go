@@ -57,6 +57,14 @@ func (c *cloud) run(args ...string) (code int, out, said string) {
 	return code, stdout.String(), stderr.String()
 }
 
+// reconfigure writes the configuration anew.
+func (c *cloud) reconfigure(text string) {
+	c.t.Helper()
+	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // build accepts the build of a new server, as the API does.
 func (c *cloud) build(project string) (serverID, operationID string) {
 	c.t.Helper()
@@ -96,7 +104,7 @@ func TestListFilters(t *testing.T) {
 		{[]string{"--kind", "server.build", "--state", "pending"}, []string{second, first}},
 		{[]string{"--state", "unfinished", "--limit", "1"}, []string{second}},
 		{[]string{"--older-than", "1h"}, []string{}},
-		{[]string{"--host", "nowhere"}, []string{}},
+		{[]string{"--host", uuid.NewString()}, []string{}},
 		{[]string{"--error-code", "NoValidHost"}, []string{}},
 	} {
 		code, out, said := c.run(append([]string{"operations", "list", "--json"}, k.args...)...)
@@ -125,6 +133,17 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"operations list --kind server.fly", exitInvalid, `there is no kind of operation "server.fly"`},
 		{"operations list --state asleep", exitInvalid, `"asleep" is not a state of operations`},
 		{"operations list --limit 0", exitInvalid, "--limit must be 1 to 1000"},
+		{"operations list --limit 1001", exitInvalid, "--limit must be 1 to 1000"},
+		{"operations list --limit some", exitInvalid, "some"},
+		{"operations list --older-than -1h", exitInvalid, "--older-than must not be negative"},
+		{"operations list --host nowhere", exitInvalid, `there is no host named "nowhere"`},
+		{"operations list --colour red", exitInvalid, "unknown flag: --colour"},
+		{"operations list server/x/build/y", exitInvalid, "server/x/build/y"},
+		{"operations watch", exitInvalid, "accepts 1 arg(s), received 0"},
+		{"operations cancel --project p --limit 0", exitInvalid, "--limit must be 1 to 1000"},
+		{"operations cancel server/x/build/y", exitNotFound, "could not be found"},
+		{"operations retry --kind server.fly", exitInvalid, "there is no kind"},
+		{"operations retry --project p --rate NaN", exitInvalid, "--rate must be more than 0"},
 		{"operations list --older-than soon", exitInvalid, "soon"},
 		{"operations cancel", exitInvalid, "give the ids of operations, or a filter"},
 		{"operations cancel server/x/build/y --project p", exitInvalid, "give ids or a filter, not both"},
@@ -176,11 +195,11 @@ func TestCancelAndRetry(t *testing.T) {
 		t.Errorf("after the retry: %+v, %v", s, err)
 	}
 	code, out, _ = c.run("operations", "retry", build)
-	if want := build + "  refused: operation " + again.ID + " has the server\n"; code != exitRefused || out != want {
+	if want := build + "  already retried  " + again.ID + "\n"; code != exitDone || out != want {
 		t.Errorf("retried twice: %d %q, want %q", code, out, want)
 	}
 	code, out, _ = c.run("operations", "watch", build)
-	if code != exitFailed || !strings.Contains(out, "cancelled") {
+	if code != exitCancelled || !strings.Contains(out, "cancelled") {
 		t.Errorf("watch: %d %q", code, out)
 	}
 }

@@ -22,6 +22,7 @@ func Operations(env *Env) *cobra.Command {
 		Use:     "operations",
 		Aliases: []string{"operation", "op"},
 		Short:   "Look at long operations, cancel and retry them",
+		Long:    "Look at long operations, cancel and retry them. Temporal isn't needed: what is accepted here is\nstarted, and what is cancelled is told, when it is back.\n\n" + exitCodes,
 		Args:    cobra.NoArgs,
 	}
 	group.AddCommand(operationsList(env), operationsShow(env), operationsWatch(env), operationsCancel(env), operationsRetry(env))
@@ -77,7 +78,7 @@ func operationsList(env *Env) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withDB(cmd.Context(), func(db *store.DB) error {
-				found, err := filter.find(cmd.Context(), db)
+				found, err := filter.find(cmd.Context(), db, "")
 				if err != nil {
 					return err
 				}
@@ -196,8 +197,11 @@ func operationsWatch(env *Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "watch ID",
-		Short: "Follow an operation to its end; exit code 0 if it is done",
-		Args:  cobra.ExactArgs(1),
+		Short: "Follow an operation to its end; the exit code says how it ended",
+		Long: `Writes a line for each change of an operation until it has ended. The exit code
+says how: 0 done, 1 failed, 6 cancelled, 7 superseded (another operation took
+its place). An interrupt ends the watching (5), not the operation.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withDB(cmd.Context(), func(db *store.DB) error {
 				return watch(cmd.Context(), db, cmd.OutOrStdout(), args[0], asJSON)
@@ -206,6 +210,13 @@ func operationsWatch(env *Env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON document a change")
 	return cmd
+}
+
+// endings are how watch ends, by how the operation did.
+var endings = map[operations.Result]error{
+	operations.ResultFailed:     silent(exitFailed),
+	operations.ResultCancelled:  silent(exitCancelled),
+	operations.ResultSuperseded: silent(exitSuperseded),
 }
 
 func watch(ctx context.Context, db *store.DB, w io.Writer, id string, asJSON bool) error {
@@ -225,10 +236,7 @@ func watch(ctx context.Context, db *store.DB, w io.Writer, id string, asJSON boo
 			}
 		}
 		if o.Finished() {
-			if o.Result != operations.ResultDone {
-				return ErrSilent
-			}
-			return nil
+			return endings[o.Result]
 		}
 		select {
 		case <-ctx.Done():

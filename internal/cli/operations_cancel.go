@@ -15,13 +15,16 @@ import (
 const byOperator = "holdfast operations"
 
 func operationsCancel(env *Env) *cobra.Command {
-	var b bulk
+	b := bulk{among: engine.Unfinished}
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Cancel operations: what was true before is true again, or the work is finished forward",
 		Long: `Cancels the operations given by id or chosen by filter. One that has not begun
 ends at once; a running one is undone, or finished forward if it is past its
-point of no return. Cancelling twice is cancelling once.`,
+point of no return. Cancelling twice is cancelling once. A filter without
+--state chooses among the unfinished ones.
+
+` + exitCodes,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd, env, args, cancelOne) },
 	}
 	b.flags(cmd)

@@ -3,13 +3,16 @@ package cli
 // Choosing operations: by id, or by filter; and doing something to each.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -25,6 +28,9 @@ type operationFilter struct {
 	limit                                 int
 }
 
+// maxLimit is how many operations one command looks at.
+const maxLimit = 1000
+
 func (f *operationFilter) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", "kind, for example server.build")
@@ -33,7 +39,7 @@ func (f *operationFilter) flags(cmd *cobra.Command) {
 	flags.StringVar(&f.host, "host", "", "id or name of a host")
 	flags.StringVar(&f.errorCode, "error-code", "", "code of the failure, for example NoValidHost")
 	flags.DurationVar(&f.olderThan, "older-than", 0, "least age, for example 10m")
-	flags.IntVar(&f.limit, "limit", 100, "most operations, 1 to 1000")
+	flags.IntVar(&f.limit, "limit", 100, fmt.Sprintf("most operations, 1 to %d", maxLimit))
 }
 
 // any says whether a flag narrows the choice.
@@ -41,25 +47,49 @@ func (f *operationFilter) any() bool {
 	return f.kind != "" || f.state != "" || f.project != "" || f.host != "" || f.errorCode != "" || f.olderThan != 0
 }
 
-func (f *operationFilter) find(ctx context.Context, db *store.DB) ([]engine.Operation, error) {
-	if f.limit < 1 {
-		return nil, faults.New(faults.Invalid, "InvalidFilter", "--limit must be 1 to 1000")
+// find gives the newest that all flags are true of. Without --state it looks
+// among those in orElse; empty: in any.
+func (f *operationFilter) find(ctx context.Context, db *store.DB, orElse engine.State) ([]engine.Operation, error) {
+	if err := f.check(); err != nil {
+		return nil, err
 	}
-	if _, known := operations.Lookup(operations.Kind(f.kind)); f.kind != "" && !known {
-		return nil, faults.New(faults.Invalid, "InvalidFilter", "there is no kind of operation %q; there are %s", f.kind, kindNames())
-	}
-	host := f.host
-	if host != "" {
-		if h, err := compute.HostByName(ctx, db.Pool, host); err == nil {
-			host = h.ID
-		} else if !faults.Is(err, faults.NotFound) {
-			return nil, err
-		}
+	host, err := f.hostID(ctx, db)
+	if err != nil {
+		return nil, err
 	}
 	return newEngine(db).Operations(ctx, db.Pool, engine.Filter{
-		Kind: operations.Kind(f.kind), State: engine.State(f.state), ProjectID: f.project, Host: host,
+		Kind: operations.Kind(f.kind), State: cmp.Or(engine.State(f.state), orElse), ProjectID: f.project, Host: host,
 		ErrorCode: f.errorCode, OlderThan: f.olderThan, Limit: f.limit,
 	})
+}
+
+func (f *operationFilter) check() error {
+	_, known := operations.Lookup(operations.Kind(f.kind))
+	switch {
+	case f.limit < 1 || f.limit > maxLimit:
+		return faults.New(faults.Invalid, "InvalidFilter", "--limit must be 1 to %d", maxLimit)
+	case f.olderThan < 0:
+		return faults.New(faults.Invalid, "InvalidFilter", "--older-than must not be negative")
+	case f.kind != "" && !known:
+		return faults.New(faults.Invalid, "InvalidFilter", "there is no kind of operation %q; there are %s", f.kind, kindNames())
+	}
+	return nil
+}
+
+// hostID is the id of the host that is named. An id is taken as it is: of hosts
+// that are gone there are operations still.
+func (f *operationFilter) hostID(ctx context.Context, db *store.DB) (string, error) {
+	if _, err := uuid.Parse(f.host); f.host == "" || err == nil {
+		return f.host, nil
+	}
+	h, err := compute.HostByName(ctx, db.Pool, f.host)
+	if faults.Is(err, faults.NotFound) {
+		return "", faults.New(faults.Invalid, "InvalidFilter", "there is no host named %q", f.host)
+	}
+	if err != nil {
+		return "", err
+	}
+	return h.ID, nil
 }
 
 func kindNames() string {
@@ -72,6 +102,8 @@ func kindNames() string {
 
 // bulk is a command that does something to operations, one transaction each.
 type bulk struct {
+	// among is the state looked in if no flag names one.
+	among  engine.State
 	filter operationFilter
 	dryRun bool
 	rate   float64
@@ -103,8 +135,11 @@ type act func(ctx context.Context, db *store.DB, o engine.Operation, dryRun bool
 // run applies act to the operations that ids or, without any, the filter name.
 // One that is refused doesn't keep the others from it; the exit code tells.
 func (b *bulk) run(cmd *cobra.Command, env *Env, ids []string, do act) error {
-	if b.rate <= 0 {
+	if !(b.rate > 0) {
 		return faults.New(faults.Invalid, "InvalidRate", "--rate must be more than 0")
+	}
+	if err := b.filter.check(); err != nil {
+		return err
 	}
 	return env.withDB(cmd.Context(), func(db *store.DB) error {
 		chosen, err := b.choose(cmd.Context(), db, ids)
@@ -126,7 +161,7 @@ func (b *bulk) choose(ctx context.Context, db *store.DB, ids []string) ([]engine
 	case len(ids) == 0 && !b.filter.any():
 		return nil, faults.New(faults.Invalid, "InvalidFilter", "give the ids of operations, or a filter")
 	case len(ids) == 0:
-		return b.filter.find(ctx, db)
+		return b.filter.find(ctx, db, b.among)
 	}
 	var chosen []engine.Operation
 	for _, id := range ids {
@@ -142,14 +177,11 @@ func (b *bulk) choose(ctx context.Context, db *store.DB, ids []string) ([]engine
 // each keeps to the rate. The error is the first refusal, for the exit code.
 func (b *bulk) each(ctx context.Context, db *store.DB, chosen []engine.Operation, do act) ([]outcome, error) {
 	outcomes := []outcome{}
+	pace := rate.NewLimiter(rate.Limit(b.rate), 1)
 	var first error
 	for i, o := range chosen {
-		if i > 0 && !b.dryRun {
-			select {
-			case <-ctx.Done():
-				return outcomes, faults.New(faults.Unavailable, "Interrupted", "interrupted after %d of %d operations", i, len(chosen))
-			case <-time.After(time.Duration(float64(time.Second) / b.rate)):
-			}
+		if !b.dryRun && pace.Wait(ctx) != nil {
+			return outcomes, faults.New(faults.Unavailable, "Interrupted", "interrupted after %d of %d operations", i, len(chosen))
 		}
 		out := do(ctx, db, o, b.dryRun)
 		out.ID = o.ID

@@ -16,13 +16,16 @@ import (
 )
 
 func operationsRetry(env *Env) *cobra.Command {
-	var b bulk
+	b := bulk{among: engine.State(operations.ResultFailed)}
 	cmd := &cobra.Command{
 		Use:   "retry [ID...]",
 		Short: "Do a failed operation again, as a new operation of its kind",
 		Long: `Accepts a new operation of the same kind on the same resource, which names the
 old one in retry_of. Kinds that can be retried: server.build of a server in
-ERROR that never ran, and server.delete. One that was retried already is left alone.`,
+ERROR that never ran, and server.delete. One that was retried already is left
+alone. A filter without --state chooses among the failed ones.
+
+` + exitCodes,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd, env, args, retryOne) },
 	}
 	b.flags(cmd)
@@ -49,6 +52,10 @@ func retryOne(ctx context.Context, db *store.DB, o engine.Operation, dryRun bool
 	case o.Result == operations.ResultDone:
 		return outcome{Did: "already done"}
 	}
+	eng := newEngine(db)
+	if heir, err := eng.RetriedBy(ctx, db.Pool, o.ID); err != nil || heir != "" {
+		return outcome{Did: "already retried", Operation: heir, err: err}
+	}
 	var accepted engine.Accepted
 	err := db.InTx(ctx, func(tx store.Tx) error {
 		server, err := compute.LockServer(ctx, tx, "", o.ResourceID)
@@ -67,7 +74,7 @@ func retryOne(ctx context.Context, db *store.DB, o engine.Operation, dryRun bool
 		if err := retry.prepare(ctx, tx, server); err != nil {
 			return err
 		}
-		accepted, err = newEngine(db).Accept(ctx, tx, engine.Request{
+		accepted, err = eng.Accept(ctx, tx, engine.Request{
 			Kind: o.Kind, ResourceID: o.ResourceID, ProjectID: o.ProjectID, UserID: o.UserID,
 			RequestID: o.RequestID, Input: o.Input, RetryOf: o.ID,
 		})

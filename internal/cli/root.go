@@ -28,10 +28,22 @@ const (
 	exitNotFound
 	exitRefused
 	exitUnavailable
+	// exitCancelled and exitSuperseded are how a watched operation ended.
+	exitCancelled
+	exitSuperseded
 )
 
+// exitCodes is the end of every command's help, and of docs/operations.md.
+const exitCodes = `Exit codes: 0 done, 1 failed or findings, 2 bad input, 3 not found, 4 refused,
+5 a service is away; watch: 1 failed, 6 cancelled, 7 superseded.`
+
 // ErrSilent ends a command with code 1 after it has said itself why.
-var ErrSilent = errors.New("the command has said why it failed")
+var ErrSilent error = silent(exitFailed)
+
+// silent ends a command with a code after it has said itself why.
+type silent int
+
+func (silent) Error() string { return "the command has said why it failed" }
 
 // Env is what commands share: where the configuration is.
 type Env struct {
@@ -44,6 +56,7 @@ func Root() (*cobra.Command, *Env) {
 	root := &cobra.Command{
 		Use:           "holdfast",
 		Short:         "An OpenStack-compatible control plane in which nothing accepted is lost, half-done or stuck",
+		Long:          "An OpenStack-compatible control plane in which nothing accepted is lost, half-done or stuck.\n\n" + exitCodes,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -58,7 +71,7 @@ func Run(root *cobra.Command, args []string, stderr io.Writer) int {
 	defer stop()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, ErrSilent) {
+	if said := silent(0); err != nil && !errors.As(err, &said) {
 		fmt.Fprintln(stderr, "holdfast:", err)
 	}
 	return exitCode(err)
@@ -66,11 +79,12 @@ func Run(root *cobra.Command, args []string, stderr io.Writer) int {
 
 func exitCode(err error) int {
 	var fault *faults.Error
+	var said silent
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, ErrSilent):
-		return exitFailed
+	case errors.As(err, &said):
+		return int(said)
 	case !errors.As(err, &fault):
 		return exitInvalid
 	}

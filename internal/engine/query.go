@@ -190,3 +190,11 @@ func (e *Engine) Events(ctx context.Context, q store.Queryer, operationIDs ...st
 func (e *Engine) Effects(ctx context.Context, q store.Queryer, operationID string) ([]operations.Effect, error) {
 	return e.ledger(ctx, q, operationID)
 }
+
+// RetriedBy gives the newest operation of the same kind that was made to do an
+// operation again; "" if none was. A recover operation is none.
+func (e *Engine) RetriedBy(ctx context.Context, q store.Queryer, operationID string) (id string, err error) {
+	err = q.QueryRow(ctx, `SELECT COALESCE((SELECT heir.id FROM engine.operations o JOIN engine.operations heir ON heir.retry_of = o.id AND heir.kind = o.kind
+		WHERE o.id = $1 ORDER BY heir.created_at DESC, heir.id DESC LIMIT 1), '')`, operationID).Scan(&id)
+	return id, store.Translate(err)
+}
