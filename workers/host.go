@@ -126,7 +126,7 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 	if h.LinkListen == "" {
 		h.LinkListen = "127.0.0.1:0"
 	}
-	if h.listener, err = hostlink.Listen(h.LinkListen, identity.ID, cfg.Key, h.driver, h.log); err != nil {
+	if h.listener, err = hostlink.Listen(h.LinkListen, identity.ID, cfg.Key, h.activities, h.log); err != nil {
 		return err
 	}
 	defer h.listener.Close()
@@ -318,7 +318,7 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 		Guests: make([]hostlink.Guest, len(guests)), Steps: Steps(HostRole),
 	}
 	for i, g := range guests {
-		r.Guests[i] = hostlink.Guest(g)
+		r.Guests[i] = hostlink.Guest{ServerID: g.ServerID, PowerState: g.PowerState, Generation: h.activities.Generation(g.ServerID)}
 	}
 	return r, nil
 }

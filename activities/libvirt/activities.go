@@ -41,6 +41,7 @@ type Options struct {
 type Activities struct {
 	driver Driver
 	fences *fences
+	specs  specs
 	builds *semaphore.Weighted
 	log    *slog.Logger
 
@@ -55,6 +56,10 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
+	specs, err := openSpecs(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
 	if o.Builds == 0 {
 		o.Builds = DefaultBuilds
 	}
@@ -64,7 +69,7 @@ func New(o Options) (*Activities, error) {
 	if o.Heartbeat == nil {
 		o.Heartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
 	}
-	return &Activities{driver: o.Driver, fences: fences, builds: semaphore.NewWeighted(o.Builds), log: o.Log, heartbeat: o.Heartbeat}, nil
+	return &Activities{driver: o.Driver, fences: fences, specs: specs, builds: semaphore.NewWeighted(o.Builds), log: o.Log, heartbeat: o.Heartbeat}, nil
 }
 
 // Build is idempotent by the server's id: the driver finishes what is
@@ -73,7 +78,8 @@ func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOu
 	if in.Spec.ServerID != in.Token.ServerID {
 		return steps.BuildOut{}, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", in.Spec.ServerID, in.Token.ServerID)
 	}
-	if data, err := json.Marshal(in.Spec); err != nil || len(data) > maxSpec {
+	data, err := json.Marshal(in.Spec)
+	if err != nil || len(data) > maxSpec {
 		return steps.BuildOut{}, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", in.Spec.ServerID, maxSpec)
 	}
 	guest, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
@@ -81,6 +87,9 @@ func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOu
 			return Guest{}, err
 		}
 		defer a.builds.Release(1)
+		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {
+			return Guest{}, err
+		}
 		return a.driver.Build(ctx, in.Spec, confirm)
 	})
 	return steps.BuildOut{PowerState: guest.PowerState}, err
@@ -89,9 +98,17 @@ func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOu
 // Destroy is idempotent by the server's id: what is gone already is success.
 func (a *Activities) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, error) {
 	_, err := a.guest(ctx, in.Token, actDestroy, func(ctx context.Context, confirm Confirm) (Guest, error) {
-		return Guest{}, a.driver.Destroy(ctx, in.Token.ServerID, confirm)
+		return Guest{}, a.destroy(ctx, in.Token.ServerID, confirm)
 	})
 	return struct{}{}, err
+}
+
+// destroy leaves nothing of a guest.
+func (a *Activities) destroy(ctx context.Context, serverID string, confirm Confirm) error {
+	if err := a.driver.Destroy(ctx, serverID, confirm); err != nil {
+		return err
+	}
+	return a.specs.forget(serverID)
 }
 
 // Power is idempotent by the state that each action drives to; a reboot, which
@@ -156,7 +173,7 @@ func (a *Activities) Pay(ctx context.Context, d Debt) error {
 		t = stood
 	}
 	err = a.fences.Within(ctx, t, actDestroy, func(ctx context.Context, confirm Confirm) error {
-		return a.driver.Destroy(ctx, d.ServerID, confirm)
+		return a.destroy(ctx, d.ServerID, confirm)
 	})
 	var f *faults.Error
 	if errors.As(err, &f) && f.Kind == faults.Superseded {

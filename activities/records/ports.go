@@ -30,7 +30,8 @@ func portsOf(ctx context.Context, q store.Queryer, serverID string) ([]steps.Por
 		// Details of another shape are of a VIF type that has no bridge; the
 		// host refuses what it can't plug.
 		_ = json.Unmarshal(row.VIFDetails, &details)
-		ports = append(ports, steps.Port{ID: row.PortID, MAC: row.MAC, VIFType: row.VIFType, Bridge: details.Bridge, MTU: row.MTU})
+		ports = append(ports, steps.Port{ID: row.PortID, MAC: row.MAC, VIFType: row.VIFType, Bridge: details.Bridge, MTU: row.MTU,
+			Network: row.NetworkID, Ours: row.Ours})
 	}
 	return ports, nil
 }

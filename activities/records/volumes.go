@@ -23,7 +23,8 @@ func volumesOf(ctx context.Context, q store.Queryer, serverID string) ([]steps.V
 			continue
 		}
 		volumes = append(volumes, steps.Volume{ID: d.VolumeID, AttachmentID: d.AttachmentID,
-			Boot: d.BootIndex != nil && *d.BootIndex == 0, Bus: d.DiskBus})
+			Boot: d.BootIndex != nil && *d.BootIndex == 0, Bus: d.DiskBus,
+			Ours: d.Ours, DeleteOnTermination: d.DeleteOnTermination})
 	}
 	return volumes, nil
 }

@@ -254,10 +254,17 @@ func (c consoles) Console(_ context.Context, serverID string, length int) ([]byt
 	return []byte(text), nil
 }
 
+func (c consoles) Describe(_ context.Context, serverID string) (json.RawMessage, error) {
+	if _, ok := c[serverID]; !ok {
+		return nil, faults.New(faults.NotFound, "GuestNotFound", "no guest %s", serverID)
+	}
+	return json.RawMessage(`{"server_id":"` + serverID + `"}`), nil
+}
+
 func TestReads(t *testing.T) {
 	t.Parallel()
 	key, hostID := newKey(t), uuid.NewString()
-	l, err := Listen("127.0.0.1:0", hostID, key, consoles{"a": "line 1\nline 2\n", "huge": strings.Repeat("x", maxConsole+5)}, slog.New(slog.DiscardHandler))
+	l, err := Listen("127.0.0.1:0", hostID, key, consoles{"a": "line 1\nline 2\n", "huge": strings.Repeat("x", maxRead+5)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,8 +275,14 @@ func TestReads(t *testing.T) {
 			t.Errorf("length %d: %q, %v, want %q", length, got, err, want)
 		}
 	}
-	if got, err := reader.Console(ctx, hostID, l.Address(), "huge", -1); err != nil || len(got) != maxConsole {
-		t.Errorf("a huge log: %d bytes, %v, want %d", len(got), err, maxConsole)
+	if got, err := reader.Console(ctx, hostID, l.Address(), "huge", -1); err != nil || len(got) != maxRead {
+		t.Errorf("a huge log: %d bytes, %v, want %d", len(got), err, maxRead)
+	}
+	if got, err := reader.Describe(ctx, hostID, l.Address(), "a"); err != nil || string(got) != `{"server_id":"a"}` {
+		t.Errorf("described as %s, %v", got, err)
+	}
+	if _, err := reader.Describe(ctx, hostID, l.Address(), "b"); !faults.Is(err, faults.NotFound) {
+		t.Errorf("no such guest to describe: %v", err)
 	}
 	if _, err := reader.Console(ctx, hostID, l.Address(), "b", -1); !faults.Is(err, faults.NotFound) {
 		t.Errorf("no such guest: %v", err)
@@ -297,14 +310,14 @@ func TestReads(t *testing.T) {
 		}
 		return resp.StatusCode
 	}
-	pass := key.Issue(apiCaller, "GET", consoleObject(hostID, "a"))
+	pass := key.Issue(apiCaller, "GET", guestObject(hostID, "a", consoleRead))
 	if first, second := get(pass, ""), get(pass, ""); first != 200 || second != 401 {
 		t.Errorf("a pass serves with %d, then %d; want 200, 401", first, second)
 	}
-	if got := get(key.Issue(hostCaller(hostID), "GET", consoleObject(hostID, "a")), ""); got != 401 {
+	if got := get(key.Issue(hostCaller(hostID), "GET", guestObject(hostID, "a", consoleRead)), ""); got != 401 {
 		t.Errorf("a host reads with %d, want 401", got)
 	}
-	if got := get(key.Issue(apiCaller, "GET", consoleObject(hostID, "a")), "?length=many"); got != 400 {
+	if got := get(key.Issue(apiCaller, "GET", guestObject(hostID, "a", consoleRead)), "?length=many"); got != 400 {
 		t.Errorf("length=many: %d, want 400", got)
 	}
 	l.Close()

@@ -31,6 +31,9 @@ type Report struct {
 type Guest struct {
 	ServerID   string `json:"server_id"`
 	PowerState int    `json:"power_state"`
+	// Generation is the highest under which the host has let anything be done to
+	// the server: it refuses what is older.
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // Registration is the first thing that a host's worker says.

@@ -1,9 +1,10 @@
 package hostlink
 
-// Reads from hosts: the console log. Streams and diagnostics will be beside it.
+// Reads from hosts: the console log of a guest, and what it was built from.
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,11 +22,14 @@ type Guests interface {
 	// Console gives the last length bytes of the console log, all that is kept
 	// if length is negative. Errors: NotFound.
 	Console(ctx context.Context, serverID string, length int) ([]byte, error)
+	// Describe gives what the guest was built from, as JSON of
+	// steps.ServerSpec. Errors: NotFound.
+	Describe(ctx context.Context, serverID string) (json.RawMessage, error)
 }
 
-// maxConsole bounds a console log on its way, in bytes (Nova's
-// MAX_CONSOLE_BYTES is 100 KiB).
-const maxConsole = 1 << 20
+// maxRead bounds one read on its way, in bytes: of a longer console log the end
+// is given (Nova's MAX_CONSOLE_BYTES is 100 KiB).
+const maxRead = 1 << 20
 
 // readTime bounds one read.
 const readTime = 10 * time.Second
@@ -66,39 +70,63 @@ func (l *Listener) Address() string { return l.listen.Addr().String() }
 func (l *Listener) Close() error { return l.server.Close() }
 
 func readsHandler(hostID string, key Key, guests Guests) http.Handler {
-	var served spent
+	served := &spent{}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /guests/{id}/console", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readTime)
-		defer cancel()
-		log, err := func() ([]byte, error) {
-			pass, err := key.Check(r, consoleObject(hostID, r.PathValue("id")))
+	for what, read := range guestReads {
+		mux.HandleFunc("GET /guests/{id}/"+what, func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), readTime)
+			defer cancel()
+			if err := admitRead(key, served, r, guestObject(hostID, r.PathValue("id"), what)); err != nil {
+				writeFault(w, err)
+				return
+			}
+			text, err := read(ctx, guests, r)
 			if err != nil {
-				return nil, err
+				writeFault(w, err)
+				return
 			}
-			if pass.Caller != apiCaller || !served.spend(pass) {
-				return nil, faults.New(faults.Unauthorized, "Unauthorized", "the pass has served")
-			}
-			length, err := consoleLength(r.URL.Query().Get("length"))
-			if err != nil {
-				return nil, err
-			}
-			return guests.Console(ctx, r.PathValue("id"), length)
-		}()
-		if err != nil {
-			writeFault(w, err)
-			return
-		}
-		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(log[max(0, len(log)-maxConsole):])
-	})
+			w.Header().Set("Content-Type", "application/octet-stream")
+			_, _ = w.Write(text[max(0, len(text)-maxRead):]) // who hung up has no use for the error
+		})
+	}
 	return mux
+}
+
+// admitRead lets the API in, once with each pass.
+func admitRead(key Key, served *spent, r *http.Request, object string) error {
+	pass, err := key.Check(r, object)
+	if err != nil {
+		return err
+	}
+	if pass.Caller != apiCaller || !served.spend(pass) {
+		return faults.New(faults.Unauthorized, "Unauthorized", "the pass has served")
+	}
+	return nil
+}
+
+// What is read of a guest, by the end of its path.
+const (
+	consoleRead = "console"
+	specRead    = "spec"
+)
+
+var guestReads = map[string]func(context.Context, Guests, *http.Request) ([]byte, error){
+	consoleRead: func(ctx context.Context, guests Guests, r *http.Request) ([]byte, error) {
+		length, err := consoleLength(r.URL.Query().Get("length"))
+		if err != nil {
+			return nil, err
+		}
+		return guests.Console(ctx, r.PathValue("id"), length)
+	},
+	specRead: func(ctx context.Context, guests Guests, r *http.Request) ([]byte, error) {
+		return guests.Describe(ctx, r.PathValue("id"))
+	},
 }
 
 const apiCaller = "api"
 
-func consoleObject(hostID, serverID string) string {
-	return "host/" + hostID + "/guest/" + serverID + "/console"
+func guestObject(hostID, serverID, what string) string {
+	return "host/" + hostID + "/guest/" + serverID + "/" + what
 }
 
 func consoleLength(text string) (int, error) {
@@ -131,15 +159,26 @@ func NewReader(key Key) *Reader {
 // console log from the host that listens at linkAddress. Errors: NotFound, no
 // such guest there; Unavailable, the host can't be reached.
 func (r *Reader) Console(ctx context.Context, hostID, linkAddress, serverID string, length int) ([]byte, error) {
-	address := "http://" + linkAddress + "/guests/" + url.PathEscape(serverID) + "/console"
+	query := ""
 	if length >= 0 {
-		address += "?length=" + strconv.Itoa(length)
+		query = "?length=" + strconv.Itoa(length)
 	}
+	return r.read(ctx, hostID, linkAddress, serverID, consoleRead, query)
+}
+
+// Describe gives what a guest was built from, as JSON of steps.ServerSpec.
+// Errors are Console's.
+func (r *Reader) Describe(ctx context.Context, hostID, linkAddress, serverID string) (json.RawMessage, error) {
+	return r.read(ctx, hostID, linkAddress, serverID, specRead, "")
+}
+
+func (r *Reader) read(ctx context.Context, hostID, linkAddress, serverID, what, query string) ([]byte, error) {
+	address := "http://" + linkAddress + "/guests/" + url.PathEscape(serverID) + "/" + what + query
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the host's link address is not usable")
 	}
-	req.Header.Set("Authorization", "Bearer "+r.key.Issue(apiCaller, http.MethodGet, consoleObject(hostID, serverID)))
+	req.Header.Set("Authorization", "Bearer "+r.key.Issue(apiCaller, http.MethodGet, guestObject(hostID, serverID, what)))
 	resp, err := r.http.Do(req)
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the host can't be reached")
@@ -148,9 +187,9 @@ func (r *Reader) Console(ctx context.Context, hostID, linkAddress, serverID stri
 	if resp.StatusCode != http.StatusOK {
 		return nil, readFault(resp)
 	}
-	log, err := io.ReadAll(io.LimitReader(resp.Body, maxConsole))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRead))
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the host hung up")
 	}
-	return log, nil
+	return text, nil
 }

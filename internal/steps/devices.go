@@ -14,6 +14,10 @@ type Port struct {
 	MTU int `json:"mtu,omitempty"`
 	// Model overrides the image's hw_vif_model.
 	Model string `json:"model,omitempty"`
+	// Network is Neutron's id of it, and Ours says that the port was made for the
+	// server and goes with it: both are only written down with the guest.
+	Network string `json:"network,omitempty"`
+	Ours    bool   `json:"ours,omitempty"`
 }
 
 // Volume is a Cinder volume that is attached. Where it is reached, with what
@@ -27,4 +31,8 @@ type Volume struct {
 	Bus string `json:"bus,omitempty"`
 	// ReadOnly volumes can't be written by the guest.
 	ReadOnly bool `json:"read_only,omitempty"`
+	// Ours says that the volume was made for the server, DeleteOnTermination that
+	// it goes with it: both are only written down with the guest.
+	Ours                bool `json:"ours,omitempty"`
+	DeleteOnTermination bool `json:"delete_on_termination,omitempty"`
 }
