@@ -48,9 +48,9 @@ func TestPorts(t *testing.T) {
 		return nil
 	})
 	want := []steps.Port{
-		{ID: "a", MAC: "fa:16:3e:00:00:0a", VIFType: "bridge", Bridge: "brq1", MTU: 1450},
-		{ID: "b", MAC: "fa:16:3e:00:00:0b", VIFType: "bridge", Bridge: "brq1", MTU: 1450},
-		{ID: "c", MAC: "fa:16:3e:00:00:0c", VIFType: "bridge", Bridge: "brq1", MTU: 1450},
+		{ID: "a", MAC: "fa:16:3e:00:00:0a", VIFType: "bridge", Bridge: "brq1", MTU: 1450, Network: "net", Ours: true},
+		{ID: "b", MAC: "fa:16:3e:00:00:0b", VIFType: "bridge", Bridge: "brq1", MTU: 1450, Network: "net"},
+		{ID: "c", MAC: "fa:16:3e:00:00:0c", VIFType: "bridge", Bridge: "brq1", MTU: 1450, Network: "net"},
 	}
 	if got := spec(); !reflect.DeepEqual(got, want) {
 		t.Errorf("the host is told of\n%+v\nwant\n%+v", got, want)

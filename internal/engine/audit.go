@@ -40,13 +40,17 @@ type Report struct {
 	Unfinished int `json:"unfinished"`
 }
 
-// Audit runs the engine's own probes and those given, on one snapshot of the
-// database.
+// Audit asks the engine's own probes and those given.
 func (e *Engine) Audit(ctx context.Context, probes ...Probe) (Report, error) {
+	return e.Ask(ctx, append(e.Probes(), probes...)...)
+}
+
+// Ask asks probes, on one snapshot of the database.
+func (e *Engine) Ask(ctx context.Context, probes ...Probe) (Report, error) {
 	report := Report{Findings: []Finding{}}
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, e.db.Pool, options, func(tx pgx.Tx) error {
-		for _, p := range append(e.Probes(), probes...) {
+		for _, p := range probes {
 			found, err := p.Run(ctx, tx)
 			if err != nil {
 				return fmt.Errorf("probe %s: %w", p.Name, err)

@@ -173,7 +173,8 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 }
 
 // Heartbeat notes that this incarnation of the host is alive and what it has
-// now. faults.NotFound: it must register first; faults.Superseded: a newer
+// now. faults.NotFound: it must register first, since it isn't known or, after
+// a restore of the database, only as it was earlier; faults.Superseded: a newer
 // incarnation has.
 func Heartbeat(ctx context.Context, q store.Queryer, id string, incarnation int64, r Report) error {
 	if !isUUID(id) {
@@ -186,7 +187,7 @@ func Heartbeat(ctx context.Context, q store.Queryer, id string, incarnation int6
 				inventory = COALESCE($6::jsonb, inventory)
 			WHERE id = $1 AND incarnation = $2 RETURNING id
 		)
-		SELECT EXISTS (SELECT FROM compute.hosts WHERE id = $1), EXISTS (SELECT FROM alive)`,
+		SELECT EXISTS (SELECT FROM compute.hosts WHERE id = $1 AND incarnation >= $2), EXISTS (SELECT FROM alive)`,
 		id, incarnation, r.VCPUs, r.MemoryMB, r.DiskGB, inventory(r)).Scan(&known, &current)
 	switch {
 	case err != nil:

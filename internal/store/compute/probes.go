@@ -3,7 +3,40 @@ package compute
 // Probes of the audit: what must not be true of servers, hosts and quotas in
 // any snapshot of the database, whatever is running.
 
-import "holdfast.dev/internal/engine"
+import (
+	"fmt"
+
+	"holdfast.dev/internal/engine"
+)
+
+// reported are the guests that hosts have reported, h being the host and g the
+// guest: server_id (text), id (the same as a UUID; null if it is none),
+// power_state, generation.
+const reported = `compute.hosts h
+	CROSS JOIN LATERAL jsonb_to_recordset(CASE jsonb_typeof(h.inventory->'guests') WHEN 'array' THEN h.inventory->'guests' ELSE '[]' END)
+		AS r (server_id text, power_state integer, generation bigint)
+	CROSS JOIN LATERAL (SELECT r.*, CASE WHEN r.server_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN r.server_id::uuid END AS id) g`
+
+// strangers narrows reported to guests of which no server accounts: s is the
+// server's row, null if there is none. One that has changed since the host can
+// have looked proves nothing.
+var strangers = reported + ` LEFT JOIN compute.servers s ON s.id = g.id
+	WHERE (s.id IS NULL OR (s.deleted_at IS NOT NULL OR s.host_id IS DISTINCT FROM h.id) AND NOT ` + running + ` AND ` + settled + `)
+		AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.ref = g.server_id AND e.host = h.id::text AND ` + accounted + `)`
+
+// settled says that the host's report is younger than the last change of the
+// server's row, however long the host took to make it.
+const settled = `s.updated_at < h.last_seen - interval '30 s'`
+
+// accounted says of ledger line e that somebody will undo it or pass it on.
+const accounted = `e.state IN ('intended', 'done', 'owed')`
+
+// atService is a probe for what a deleted server still has at a service.
+func atService(name, why, effect, what, rows string) engine.Probe {
+	return engine.Query(name, why, fmt.Sprintf(`SELECT s.id::text, %s FROM compute.servers s JOIN %s
+			ON x.server_id = s.id WHERE s.deleted_at IS NOT NULL
+			AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.kind = $1 AND e.ref = s.id::text AND %s)`, what, rows, accounted), effect)
+}
 
 // running says that an unfinished operation holds server s.
 const running = `EXISTS (SELECT FROM engine.operations o WHERE o.id = s.operation_id AND o.finished_at IS NULL)`
@@ -55,6 +88,27 @@ var Probes = []engine.Probe{
 		`SELECT s.id::text, s.vm_state FROM compute.servers s
 		WHERE s.deleted_at IS NULL AND s.host_id IS NULL AND NOT `+running+`
 			AND s.vm_state IN ('active', 'stopped', 'paused', 'suspended', 'rescued', 'resized', 'shelved')`),
+	engine.Query("guest-without-server",
+		"A host has a guest of which no server accounts: it takes room that is promised to others. After a restore of the database, --adopt gives it its server back.",
+		`SELECT g.server_id, format('host %s has a guest of it (power state %s), and %s', h.name, g.power_state, CASE
+			WHEN s.id IS NULL THEN 'there is no such server' WHEN s.deleted_at IS NOT NULL THEN 'the server is deleted'
+			WHEN s.host_id IS NULL THEN 'the server is on no host' ELSE 'the server is on host ' || s.host_id END)
+		FROM `+strangers),
+	engine.Query("server-without-guest",
+		"A server has a guest by its state, and its host says that there is none. A hard reboot can't help it; its user may delete it.",
+		`SELECT s.id::text, format('%s, and host %s has no guest of it', s.vm_state, h.name)
+		FROM compute.servers s JOIN compute.hosts h ON h.id = s.host_id
+		WHERE s.deleted_at IS NULL AND NOT `+running+` AND `+settled+`
+			AND s.vm_state IN ('active', 'stopped', 'paused', 'suspended') AND jsonb_typeof(h.inventory->'guests') = 'array'
+			AND NOT h.inventory->'guests' @> jsonb_build_array(jsonb_build_object('server_id', s.id::text))`),
+	engine.Query("server-behind-host",
+		"A host has seen a later owner of a server than its row knows, and refuses what is asked of it. After a restore of the database, --adopt mends it.",
+		`SELECT s.id::text, format('generation %s, host %s has seen %s', s.generation, h.name, g.generation)
+		FROM `+reported+` JOIN compute.servers s ON s.id = g.id WHERE s.deleted_at IS NULL AND g.generation > s.generation`),
+	atService("port-of-deleted-server", "A deleted server still has a port, which nobody will take from it.",
+		"ports", `'port ' || x.port_id`, `(SELECT * FROM compute.server_ports WHERE bound OR reserved) x`),
+	atService("volume-of-deleted-server", "A deleted server still has a volume attached, which nobody will take from it.",
+		"volumes", `'volume ' || x.volume_id`, `(SELECT * FROM compute.block_devices WHERE attachment_id <> '') x`),
 	engine.Query("server-deleted-with-rest",
 		"A deleted server still has a host or a task, so what it had was not taken away.",
 		`SELECT s.id::text, format('host %s, task %s', COALESCE(s.host_id::text, 'none'), COALESCE(s.task_state, 'none'))

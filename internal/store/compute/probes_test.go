@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
@@ -41,6 +43,22 @@ func running(t testing.TB, db *store.DB, host string) string {
 	return s.ID
 }
 
+// reports is what a server's host says of its guests, long after the server's
+// row has changed; $1 in it is the server.
+func reports(guests string) string {
+	return `WITH old AS (UPDATE compute.servers SET updated_at = now() - interval '1 min' WHERE id = $1)
+		UPDATE compute.hosts SET last_seen = now(), inventory = jsonb_build_object('guests', replace('` + guests + `', '$' || '1', $1::text)::jsonb)`
+}
+
+// gone deletes a server properly, but for what then remains.
+func gone(remains string) string {
+	return `WITH gone AS (UPDATE compute.servers SET deleted_at = now(), host_id = NULL, vm_state = 'deleted' WHERE id = $1 RETURNING id, project_id),
+		usage AS (UPDATE compute.quota_usages SET instances = 0, cores = 0, ram_mb = 0 WHERE project_id IN (SELECT project_id FROM gone)),
+		room AS (DELETE FROM compute.allocations WHERE server_id IN (SELECT id FROM gone)),
+		host AS (UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0)
+		` + remains + ` FROM gone`
+}
+
 // Each way in which rows can disagree is found by its probe and by no other,
 // and a healthy cloud by none.
 func TestEveryProbeFindsItsOwn(t *testing.T) {
@@ -57,6 +75,13 @@ func TestEveryProbeFindsItsOwn(t *testing.T) {
 		{"server-without-claim", `WITH gone AS (DELETE FROM compute.allocations WHERE server_id = $1 RETURNING host_id)
 			UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0 WHERE id IN (SELECT host_id FROM gone)`},
 		{"claim-unaccounted", `UPDATE compute.servers SET host_id = NULL, vm_state = 'error' WHERE id = $1`},
+		{"guest-without-server", reports(`[{"server_id": "` + uuid.NewString() + `", "power_state": 1}, {"server_id": "$1"}]`)},
+		{"guest-without-server", reports(`[{"server_id": "no id at all", "power_state": 0}, {"server_id": "$1"}]`)},
+		{"server-without-guest", reports(`[]`)},
+		{"server-behind-host", reports(`[{"server_id": "$1", "power_state": 1, "generation": 9}]`)},
+		{"", reports(`[{"server_id": "$1", "power_state": 1, "generation": 0}]`)},
+		{"port-of-deleted-server", gone(`INSERT INTO compute.server_ports (server_id, position, ours, network_id, port_id, bound) SELECT id, 0, true, 'net', 'p1', true`)},
+		{"volume-of-deleted-server", gone(`INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, attachment_id) SELECT id, 0, 'volume', 'volume', 'v1', 'a1'`)},
 		{"server-deleted-with-rest", `WITH gone AS (UPDATE compute.servers SET deleted_at = now(), task_state = 'deleting', host_id = NULL, vm_state = 'deleted' WHERE id = $1 RETURNING id),
 			claim AS (DELETE FROM compute.allocations WHERE server_id = $1),
 			sums AS (UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0)
