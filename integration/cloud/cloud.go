@@ -180,6 +180,9 @@ func (c *Cloud) stop() {
 // TemporalAddress says where the engine's Temporal is.
 func (c *Cloud) TemporalAddress() (address, namespace string) { return c.pair.Temporal() }
 
+// DSN is the address of the product's database.
+func (c *Cloud) DSN() string { return c.pair.DSN() }
+
 // open opens what the test itself looks through.
 func (c *Cloud) open() {
 	c.t.Helper()

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,20 @@ func (c *Cloud) CLI(args ...string) string {
 		c.t.Fatal(err)
 	}
 	return string(out)
+}
+
+// Try runs a command of the binary and gives its output and exit code.
+func (c *Cloud) Try(args ...string) (out string, code int) {
+	c.t.Helper()
+	text, err := c.command(c.t.Context(), args...)
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return string(text), ended.ExitCode()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text), 0
 }
 
 func (c *Cloud) command(ctx context.Context, args ...string) ([]byte, error) {
