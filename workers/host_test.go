@@ -256,8 +256,11 @@ func TestHostServes(t *testing.T) {
 	if err != nil || string(log) != "booted web\n" {
 		t.Errorf("console %q, %v", log, err)
 	}
+	if spec, err := reader.Describe(t.Context(), j.Host, reg.LinkAddress, j.Server); err != nil || !strings.Contains(string(spec), j.Server) {
+		t.Errorf("described as %s, %v", spec, err)
+	}
 	s.wait(t, "a heartbeat that lists the guest", func() bool {
-		return slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 1}})
+		return slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 1, Generation: 1}})
 	})
 	stop()
 }
@@ -366,7 +369,7 @@ func TestKilledMidBuild(t *testing.T) {
 	first := s.process(t, dir, 0)
 	run := s.start(t, buildWorkflow, j)
 	s.wait(t, "the guest defined", func() bool {
-		return len(s.beats) > 0 && slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 4}})
+		return len(s.beats) > 0 && slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 4, Generation: 1}})
 	})
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -382,7 +385,7 @@ func TestKilledMidBuild(t *testing.T) {
 		t.Errorf("power state %d, want running", built.PowerState)
 	}
 	s.wait(t, "a heartbeat with the guest running", func() bool {
-		return slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 1}})
+		return slices.Equal(s.beats[len(s.beats)-1].Guests, []hostlink.Guest{{ServerID: j.Server, PowerState: 1, Generation: 1}})
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
