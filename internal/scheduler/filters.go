@@ -18,6 +18,22 @@ var Filters = []Filter{
 	{"ComputeFilter", isEnabledAndUp},
 	{"AvailabilityZoneFilter", isInZone},
 	{"CapacityFilter", hasRoom},
+	{"ResourcesFilter", hasResources},
+	{"TraitsFilter", hasTraits},
+	{"SameHostFilter", isOnSameHost},
+	{"DifferentHostFilter", isOnDifferentHost},
+	{"ServerGroupAffinityFilter", joinsGroup},
+	{"ServerGroupAntiAffinityFilter", avoidsGroup},
+	{"SimpleCIDRAffinityFilter", isNear},
+	{"AggregateMultiTenancyIsolation", letsProjectIn},
+	{"AggregateTypeAffinityFilter", letsFlavorIn},
+	{"AggregateInstanceExtraSpecsFilter", hasAggregateSpecs},
+	{"AggregateImagePropertiesIsolation", letsImageIn},
+	{"AggregateNumInstancesFilter", isBelowServerLimit},
+	{"AggregateIoOpsFilter", isBelowBuildLimit},
+	{"ImagePropertiesFilter", runsGuest},
+	{"ComputeCapabilitiesFilter", hasCapabilities},
+	{"JsonFilter", matchesQuery},
 }
 
 func notExcluded(r *Request, h *Host) bool { return !slices.Contains(r.Exclude, h.ID) }
@@ -30,8 +46,4 @@ func isEnabledAndUp(_ *Request, h *Host) bool { return h.Up && !h.Disabled }
 
 func isInZone(r *Request, h *Host) bool {
 	return r.AvailabilityZone == "" || r.AvailabilityZone == h.AvailabilityZone
-}
-
-func hasRoom(r *Request, h *Host) bool {
-	return h.VCPUs.Fits(r.VCPUs) && h.Memory.Fits(r.MemoryMB) && h.Disk.Fits(r.DiskGB)
 }

@@ -134,7 +134,7 @@ func TestFreeMemoryDecides(t *testing.T) {
 	if got, want := ids(s.Choose(roomy(4), Request{}, 7)), []string{"id-00", "id-01", "id-02", "id-03"}; !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
-	s.Weighers = []Weigher{{"RAMWeigher", -1, Weighers[0].Weigh}}
+	s.Weighers = []Weigher{{Name: "RAMWeigher", Multiplier: -1, Weigh: Weighers[0].Weigh}}
 	if got, want := ids(s.Choose(roomy(4), Request{}, 7)), []string{"id-03", "id-02", "id-01", "id-00"}; !slices.Equal(got, want) {
 		t.Errorf("order with a negative multiplier %v, want %v", got, want)
 	}
@@ -175,8 +175,8 @@ func TestRejectionsAreCountedByFilter(t *testing.T) {
 	}
 }
 
-func BenchmarkChooseAmong1000Hosts(b *testing.B) {
-	hosts := roomy(1000)
+func BenchmarkChooseAmong10000Hosts(b *testing.B) {
+	hosts := roomy(10000)
 	for seed := range uint64(b.N) {
 		Default().Choose(hosts, Request{VCPUs: 1, MemoryMB: 512, DiskGB: 1}, seed)
 	}

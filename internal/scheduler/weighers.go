@@ -5,13 +5,28 @@ package scheduler
 // Weigher gives a host a weight in any unit; the heaviest is tried first.
 type Weigher struct {
 	Name string
+	// Key is under what an aggregate's metadata may have another multiplier for
+	// its hosts.
+	Key string
 	// Multiplier says how much the weigher counts among the others; a negative
 	// one prefers light hosts.
 	Multiplier float64
-	Weigh      func(*Request, *Host) float64
+	// FromZero: a host's share of the heaviest counts; otherwise where it stands
+	// between the lightest and the heaviest.
+	FromZero bool
+	Weigh    func(*Request, *Host) float64
 }
 
-// Weighers spread servers over hosts by free memory (Nova: ram_weight_multiplier 1.0).
+// Weighers have the original's multipliers (contracts: quotas-and-limits.json,
+// config_defaults, filter_scheduler).
 var Weighers = []Weigher{
-	{"RAMWeigher", 1, func(_ *Request, h *Host) float64 { return h.Memory.Free() }},
+	{"RAMWeigher", "ram_weight_multiplier", 1, true, func(_ *Request, h *Host) float64 { return h.Memory.Free() }},
+	{"CPUWeigher", "cpu_weight_multiplier", 1, true, func(_ *Request, h *Host) float64 { return h.VCPUs.Free() }},
+	{"DiskWeigher", "disk_weight_multiplier", 1, true, func(_ *Request, h *Host) float64 { return h.Disk.Free() }},
+	{"IoOpsWeigher", "io_ops_weight_multiplier", -1, true, func(_ *Request, h *Host) float64 { return float64(h.Building) }},
+	{"NumInstancesWeigher", "num_instances_weight_multiplier", 0, false, func(_ *Request, h *Host) float64 { return float64(h.Servers) }},
+	{"HypervisorVersionWeigher", "hypervisor_version_weight_multiplier", 1, false, func(_ *Request, h *Host) float64 { return float64(h.HypervisorVersion) }},
+	{"ServerGroupSoftAffinityWeigher", "soft_affinity_weight_multiplier", 1, false, softAffinity},
+	{"ServerGroupSoftAntiAffinityWeigher", "soft_anti_affinity_weight_multiplier", 1, false, softAntiAffinity},
+	{"BuildFailureWeigher", "build_failure_weight_multiplier", -1000000, false, func(_ *Request, h *Host) float64 { return float64(h.FailedBuilds) }},
 }

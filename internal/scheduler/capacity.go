@@ -1,0 +1,49 @@
+package scheduler
+
+// Room: how much of each resource a host can still promise.
+
+// Capacity is how much there is of one resource and how much is promised.
+type Capacity struct {
+	Total, Reserved, Used int64
+	// Ratio is how often what isn't reserved may be promised.
+	Ratio float64
+}
+
+// Fits says whether n more can be promised: together with what is used within
+// (total - reserved) x ratio, and alone no more than the total. It is the check
+// of store/compute.ClaimOnHost.
+func (c Capacity) Fits(n int64) bool {
+	return n <= c.Total && float64(c.Used+n) <= float64(c.Total-c.Reserved)*c.Ratio
+}
+
+// Free is what can still be promised.
+func (c Capacity) Free() float64 { return float64(c.Total-c.Reserved)*c.Ratio - float64(c.Used) }
+
+func hasRoom(r *Request, h *Host) bool {
+	return h.VCPUs.Fits(r.VCPUs) && h.Memory.Fits(r.MemoryMB) && h.Disk.Fits(r.DiskGB)
+}
+
+// hasResources asks for room of the resource classes that the flavor names
+// besides CPUs, memory and disk.
+func hasResources(r *Request, h *Host) bool {
+	for class, n := range r.Requirements.Resources {
+		if n > 0 && !h.Resources[class].Fits(n) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasTraits(r *Request, h *Host) bool {
+	for _, t := range r.Requirements.Required {
+		if !h.Traits[t] {
+			return false
+		}
+	}
+	for _, t := range r.Requirements.Forbidden {
+		if h.Traits[t] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+package scheduler
+
+// The choice: filter, weigh, and a draw among the best few.
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// Scheduler is a set of rules. Its zero value lets every host pass and prefers none.
+type Scheduler struct {
+	Filters  []Filter
+	Weighers []Weigher
+	// Few is among how many of the best the choice is drawn, so that requests
+	// which see the same snapshot don't all want the same host (Nova:
+	// host_subset_size). The worse half is never drawn from, so that few hosts
+	// are filled evenly too. Below 2 the best comes first.
+	Few int
+}
+
+// Default has every filter and weigher of this release.
+func Default() *Scheduler { return &Scheduler{Filters: Filters, Weighers: Weighers, Few: 3} }
+
+// Verdict is the answer to a request.
+type Verdict struct {
+	// Candidates can take the request, in the order in which to try them.
+	Candidates []*Host
+	// Rejected counts the other hosts by the filter that turned them down.
+	Rejected map[string]int
+}
+
+// Choose proposes hosts for the request. Seed draws among the best few; the
+// same seed draws the same. The candidates point into hosts.
+func (s *Scheduler) Choose(hosts []Host, r Request, seed uint64) Verdict {
+	v := Verdict{Rejected: map[string]int{}}
+	for i := range hosts {
+		if name, ok := s.rejects(&r, &hosts[i]); ok {
+			v.Rejected[name]++
+		} else {
+			v.Candidates = append(v.Candidates, &hosts[i])
+		}
+	}
+	s.order(v.Candidates, &r)
+	few := v.Candidates[:max(0, min(s.Few, (len(v.Candidates)+1)/2))]
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(few), func(i, j int) { few[i], few[j] = few[j], few[i] })
+	return v
+}
+
+// rejects names the first filter that the host doesn't pass.
+func (s *Scheduler) rejects(r *Request, h *Host) (filter string, rejected bool) {
+	for i := range s.Filters {
+		if !s.Filters[i].Pass(r, h) {
+			return s.Filters[i].Name, true
+		}
+	}
+	return "", false
+}
+
+// order sorts the heaviest first; equal ones by id, so that the order is one.
+func (s *Scheduler) order(hosts []*Host, r *Request) {
+	type weighed struct {
+		host   *Host
+		weight float64
+	}
+	all := make([]weighed, len(hosts))
+	for i, h := range hosts {
+		all[i].host = h
+	}
+	raw := make([]float64, len(hosts))
+	for _, w := range s.Weighers {
+		for k, h := range hosts {
+			raw[k] = w.Weigh(r, h)
+		}
+		normalize(raw, w.FromZero)
+		for k, h := range hosts {
+			all[k].weight += h.multiplier(&w) * raw[k]
+		}
+	}
+	slices.SortFunc(all, func(a, b weighed) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.host.ID, b.host.ID))
+	})
+	for i := range all {
+		hosts[i] = all[i].host
+	}
+}
+
+// normalize stretches weights to 0 … 1, so that multipliers compare weighers of
+// any unit. From zero, the lowest is 0 itself, and what is below it counts as 0.
+func normalize(weights []float64, fromZero bool) {
+	if len(weights) == 0 {
+		return
+	}
+	low, high := slices.Min(weights), slices.Max(weights)
+	if fromZero {
+		low = 0
+	}
+	for i, w := range weights {
+		if weights[i] = 0; high > low {
+			weights[i] = max(0, w-low) / (high - low)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package scheduler
+
+// What there is.
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Host is one host as the snapshot has it. CPUs, MiB, GiB.
+type Host struct {
+	ID, Name         string
+	IP               netip.Addr
+	AvailabilityZone string
+	// Up: its heartbeats come in and nobody declared it down.
+	Up       bool
+	Disabled bool
+
+	VCPUs, Memory, Disk Capacity
+	// Resources is room of other resource classes, by name.
+	Resources map[string]Capacity
+	// Traits are the names of what it can do, as os-traits has them.
+	Traits map[string]bool
+
+	// Servers is how many have room here, Building how many of those are being
+	// built, moved or copied, FailedBuilds how many builds failed here since the
+	// last that did not.
+	Servers, Building, FailedBuilds int
+
+	// Aggregates says of each key what the host's aggregates have for it.
+	Aggregates Metadata
+	// Guests are the kinds of guest that it runs.
+	Guests            []Guest
+	HypervisorType    string
+	HypervisorVersion int
+	// Properties are further facts of the host, for capabilities: and query: what
+	// its worker reports, objects in objects.
+	Properties map[string]any
+}
+
+// Guest is a kind of guest: the architecture, the hypervisor and the way in
+// which it is virtualized, by Nova's names (x86_64, qemu, hvm).
+type Guest struct{ Architecture, Hypervisor, Mode string }
+
+// Metadata is what a host's aggregates say: the values of each key, those that
+// one aggregate lists with commas each on its own.
+type Metadata map[string][]string
+
+// Merge joins the metadata of a host's aggregates.
+func Merge(aggregates ...map[string]string) Metadata {
+	all := Metadata{}
+	for _, one := range aggregates {
+		for key, values := range one {
+			for v := range strings.SplitSeq(values, ",") {
+				all[key] = append(all[key], strings.TrimSpace(v))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,102 @@
+package scheduler
+
+// What a flavor's extra specs and an image's properties ask of a host.
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast.dev/internal/faults"
+)
+
+// Requirements is read once for a request.
+type Requirements struct {
+	// Required and Forbidden are traits.
+	Required, Forbidden []string
+	// Resources is how much is wanted of resource classes other than those that
+	// a Request has fields for.
+	Resources map[string]int64
+	// Aggregate is wanted of the metadata of aggregates, Capabilities of the
+	// host's properties, whose key is a path.
+	Aggregate    map[string]want
+	Capabilities map[string]want
+}
+
+// groups of numbered or named requests (resources1:, trait_NIC:) are met by the
+// host as a whole, since a host is one resource provider here.
+const (
+	resourcesSpace    = "resources"
+	traitSpace        = "trait"
+	aggregateSpace    = "aggregate_instance_extra_specs"
+	capabilitiesSpace = "capabilities"
+	maxPhysAddrBits   = "hw:maxphysaddr_bits"
+)
+
+// Apply reads extra specs and image properties into the request: traits,
+// resources (which replace what the flavor itself says of CPUs, memory and
+// disk), and what is wanted of aggregates and properties. faults.Invalid for
+// a resource that is no number and a trait that is neither required nor
+// forbidden; extraspecs.Check has refused both for flavors made with it.
+func (r *Request) Apply(extraSpecs, image map[string]string) error {
+	r.Image = image
+	need := Requirements{Resources: map[string]int64{}, Aggregate: map[string]want{}, Capabilities: map[string]want{}}
+	for key, value := range extraSpecs {
+		space, name, _ := strings.Cut(key, ":")
+		switch {
+		case key == maxPhysAddrBits:
+			need.Capabilities["cpu_info:maxphysaddr:bits"] = want(">= " + value)
+		case strings.HasPrefix(space, resourcesSpace) && name != "":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return faults.New(faults.Invalid, "InvalidExtraSpec", "extra spec %s: %q is no amount of a resource", key, value)
+			}
+			need.Resources[name] += n
+		case strings.HasPrefix(space, traitSpace) && name != "":
+			if err := need.trait(key, name, value); err != nil {
+				return err
+			}
+		case space == aggregateSpace:
+			need.Aggregate[name] = want(value)
+		case space == capabilitiesSpace:
+			need.Capabilities[name] = want(value)
+		}
+	}
+	for property, value := range image {
+		if trait, ok := strings.CutPrefix(property, "trait:"); ok {
+			if err := need.trait(property, trait, value); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Sort(need.Required)
+	slices.Sort(need.Forbidden)
+	r.VCPUs = need.take("VCPU", r.VCPUs)
+	r.MemoryMB = need.take("MEMORY_MB", r.MemoryMB)
+	r.DiskGB = need.take("DISK_GB", r.DiskGB)
+	r.Requirements = need
+	return nil
+}
+
+func (n *Requirements) trait(key, name, value string) error {
+	switch value {
+	case "required":
+		n.Required = append(n.Required, name)
+	case "forbidden":
+		n.Forbidden = append(n.Forbidden, name)
+	default:
+		return faults.New(faults.Invalid, "InvalidExtraSpec", "%s is %q: a trait is required or forbidden", key, value)
+	}
+	return nil
+}
+
+// take removes a resource that has a field of its own, and gives what replaces
+// the flavor's amount.
+func (n *Requirements) take(class string, otherwise int64) int64 {
+	amount, named := n.Resources[class]
+	if !named {
+		return otherwise
+	}
+	delete(n.Resources, class)
+	return amount
+}
