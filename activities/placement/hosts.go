@@ -5,6 +5,10 @@ package placement
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -49,18 +53,59 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
+	aggregates, err := compute.AggregateMetadata(ctx, tx)
+	if err != nil {
+		return err
+	}
+	building, err := compute.BuildingOn(ctx, tx)
+	if err != nil {
+		return err
+	}
 	h.all = make([]scheduler.Host, len(rows))
 	for i, r := range rows {
 		h.all[i] = scheduler.Host{
 			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
 			Up: r.Up(downAfter), Disabled: r.Disabled,
-			VCPUs:   scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
-			Memory:  scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
-			Disk:    scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
-			Servers: r.Servers,
+			VCPUs:      scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
+			Memory:     scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
+			Disk:       scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
+			Servers:    r.Servers,
+			Building:   building[r.ID],
+			Aggregates: scheduler.Merge(aggregates[r.ID]...),
+		}
+		if err := describe(&h.all[i], r); err != nil {
+			return err
 		}
 	}
 	h.readAt = began
+	return nil
+}
+
+// describe reads what the host's worker says of it: what the filters for images,
+// traits and capabilities ask.
+func describe(h *scheduler.Host, r *compute.Host) error {
+	if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
+		h.IP = address.Addr()
+	}
+	var report struct {
+		Details json.RawMessage `json:"details"`
+	}
+	var about struct {
+		HypervisorType     string      `json:"hypervisor_type"`
+		HypervisorVersion  int         `json:"hypervisor_version"`
+		SupportedInstances [][3]string `json:"supported_instances"`
+		Traits             []string    `json:"traits"`
+	}
+	if err := json.Unmarshal(r.Inventory, &report); err != nil || len(report.Details) == 0 {
+		return err
+	}
+	if err := errors.Join(json.Unmarshal(report.Details, &about), json.Unmarshal(report.Details, &h.Properties)); err != nil {
+		return fmt.Errorf("inventory of host %s: %w", r.Name, err)
+	}
+	h.HypervisorType, h.HypervisorVersion, h.Traits = about.HypervisorType, about.HypervisorVersion, scheduler.SetOf(about.Traits...)
+	for _, kind := range about.SupportedInstances {
+		h.Guests = append(h.Guests, scheduler.Guest{Architecture: kind[0], Hypervisor: kind[1], Mode: kind[2]})
+	}
 	return nil
 }
 

@@ -121,12 +121,9 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 // choose gives the host to try. That there is none is said only of hosts as
 // they are now.
 func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s *compute.Server, exclude []string, seed uint64) (*scheduler.Host, error) {
-	r := scheduler.Request{
-		VCPUs: int64(s.VCPUs), MemoryMB: s.MemoryMB, DiskGB: s.DiskGB,
-		Host: s.Placement.Host, AvailabilityZone: s.AvailabilityZone, Exclude: exclude,
-	}
-	if r.Host == "" {
-		r.Host = s.Placement.Node
+	r, err := request(ctx, tx, s, exclude)
+	if err != nil {
+		return nil, err
 	}
 	choice := func(hosts []scheduler.Host) scheduler.Verdict { return a.scheduler.Choose(hosts, r, seed) }
 	host, rejected, err := a.hosts.choose(ctx, tx, since, a.DownAfter, choice)

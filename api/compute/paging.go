@@ -3,6 +3,7 @@ package compute
 // Pages of lists: how many entries, and where the next page is.
 
 import (
+	"math"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -28,6 +29,23 @@ func pageSize(query url.Values, most int) (int, error) {
 		return most, nil // more digits than an int: more than most
 	}
 	return min(limit, most), nil
+}
+
+// pageOffset reads "offset": how many entries of the whole list come before the page.
+func pageOffset(query url.Values) (int, error) {
+	text := query.Get("offset")
+	if !notNegative.MatchString(text) {
+		return 0, faults.New(faults.Invalid, "ValidationError",
+			"Invalid input for query parameters offset. Value: %s. '%s' does not match '^[0-9]*$'", text, text)
+	}
+	if text == "" {
+		return 0, nil
+	}
+	offset, err := strconv.Atoi(text)
+	if err != nil {
+		return math.MaxInt, nil // more digits than an int: after every list's end
+	}
+	return offset, nil
 }
 
 // nextLinks is the collection's "<name>_links" when a page of length entries is

@@ -89,7 +89,7 @@ func documents() []rest.Operation {
 
 // operations is the table, one folder of paths after the other.
 func (a *API) operations() []rest.Operation {
-	return slices.Concat(a.serverOperations(), a.actionOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.quotaOperations())
+	return slices.Concat(a.serverOperations(), a.actionOperations(), a.flavorOperations(), a.keypairOperations(), a.hostOperations(), a.aggregateOperations(), a.serverGroupOperations(), a.quotaOperations())
 }
 
 func (a *API) serverOperations() []rest.Operation {

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -49,6 +50,7 @@ type build struct {
 	ports    []compute.ServerPort
 	devices  []compute.BlockDevice
 	boot     compute.BootData
+	hints    scheduler.Hints
 	password string
 }
 
@@ -69,6 +71,9 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 		return nil, err
 	}
 	if err := a.checkPlacement(r.Context(), asked); err != nil {
+		return nil, err
+	}
+	if b.hints, err = scheduler.ReadHints(asked.hints); err != nil {
 		return nil, err
 	}
 	if b.devices, err = a.blockDevices(r, asked, b.flavor); err != nil {
@@ -225,6 +230,9 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 		if err := compute.InsertServers(r.Context(), tx, b.servers); err != nil {
 			return err
 		}
+		if err := joinGroup(r, tx, b, limits["server_group_members"]); err != nil {
+			return err
+		}
 		for _, server := range b.servers {
 			if err := a.insertParts(r.Context(), tx, server.ID, b); err != nil {
 				return err
@@ -238,6 +246,25 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 		return nil
 	})
 	return accepted, err
+}
+
+// joinGroup makes the servers members of the group that the hint names.
+func joinGroup(r *rest.Request, tx store.Tx, b *build, most int64) error {
+	if b.hints.Group == "" {
+		return nil
+	}
+	group, err := compute.LockServerGroup(r.Context(), tx, b.hints.Group)
+	if faults.Is(err, faults.NotFound) || err == nil && group.ProjectID != r.Identity.ProjectID && !r.Identity.IsAdmin {
+		return faults.New(faults.Invalid, "InstanceGroupNotFound", "Instance group %s could not be found.", b.hints.Group)
+	}
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(b.servers))
+	for i, server := range b.servers {
+		ids[i] = server.ID
+	}
+	return compute.JoinServerGroup(r.Context(), tx, group, most, ids...)
 }
 
 // insertParts writes what a server's request asks for beside its row.

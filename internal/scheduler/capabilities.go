@@ -37,7 +37,6 @@ var facts = map[string]func(*Host) any{
 	"free_disk_mb":          func(h *Host) any { return (h.Disk.Total - h.Disk.Used) << 10 },
 	"num_instances":         func(h *Host) any { return h.Servers },
 	"num_io_ops":            func(h *Host) any { return h.Building },
-	"failed_builds":         func(h *Host) any { return h.FailedBuilds },
 	"cpu_allocation_ratio":  func(h *Host) any { return h.VCPUs.Ratio },
 	"ram_allocation_ratio":  func(h *Host) any { return h.Memory.Ratio },
 	"disk_allocation_ratio": func(h *Host) any { return h.Disk.Ratio },

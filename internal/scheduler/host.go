@@ -20,12 +20,11 @@ type Host struct {
 	// Resources is room of other resource classes, by name.
 	Resources map[string]Capacity
 	// Traits are the names of what it can do, as os-traits has them.
-	Traits map[string]bool
+	Traits Set
 
-	// Servers is how many have room here, Building how many of those are being
-	// built, moved or copied, FailedBuilds how many builds failed here since the
-	// last that did not.
-	Servers, Building, FailedBuilds int
+	// Servers is how many have room here, Building to how many of those something
+	// is being done.
+	Servers, Building int
 
 	// Aggregates says of each key what the host's aggregates have for it.
 	Aggregates Metadata

@@ -28,5 +28,4 @@ var Weighers = []Weigher{
 	{"HypervisorVersionWeigher", "hypervisor_version_weight_multiplier", 1, false, func(_ *Request, h *Host) float64 { return float64(h.HypervisorVersion) }},
 	{"ServerGroupSoftAffinityWeigher", "soft_affinity_weight_multiplier", 1, false, softAffinity},
 	{"ServerGroupSoftAntiAffinityWeigher", "soft_anti_affinity_weight_multiplier", 1, false, softAntiAffinity},
-	{"BuildFailureWeigher", "build_failure_weight_multiplier", -1000000, false, func(_ *Request, h *Host) float64 { return float64(h.FailedBuilds) }},
 }

@@ -21,6 +21,9 @@ type details struct {
 	HypervisorVersion uint64  `json:"hypervisor_version"`
 	CPU               cpuInfo `json:"cpu"`
 	KVM               bool    `json:"kvm"`
+	// SupportedInstances are [architecture, hypervisor, mode], Traits names of os-traits.
+	SupportedInstances [][3]string `json:"supported_instances"`
+	Traits             []string    `json:"traits"`
 }
 
 type cpuInfo struct {
@@ -65,6 +68,7 @@ func (d *Driver) Inventory(ctx context.Context) (libvirt.Inventory, error) {
 		return libvirt.Inventory{}, broken(err)
 	}
 	about.CPU.read(caps)
+	about.SupportedInstances, about.Traits = supported(caps), traits(about.CPU)
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &disk); err != nil {
 		return libvirt.Inventory{}, broken(err)

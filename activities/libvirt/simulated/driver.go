@@ -69,7 +69,8 @@ func New(o Options) (*Driver, error) {
 		d.inventory.DiskGB = 4 << 10
 	}
 	if d.inventory.Details == nil {
-		d.inventory.Details = json.RawMessage(`{"hypervisor_type":"simulated","hypervisor_version":1,"cpu":{"arch":"x86_64","model":"simulated"}}`)
+		d.inventory.Details = json.RawMessage(`{"hypervisor_type":"simulated","hypervisor_version":1,"cpu":{"arch":"x86_64","model":"simulated"},
+			"supported_instances":[["x86_64","qemu","hvm"]],"traits":["COMPUTE_NODE","HW_ARCH_X86_64"]}`)
 	}
 	return d, nil
 }

@@ -87,3 +87,14 @@ func HasClaim(ctx context.Context, q store.Queryer, serverID, hostID string) (bo
 	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM compute.allocations WHERE server_id = $1 AND host_id = $2)`, serverID, hostID).Scan(&has)
 	return has, store.Translate(err)
 }
+
+// BuildingOn counts, by host, the servers with room there to which something is
+// being done: what weighs on its disks.
+func BuildingOn(ctx context.Context, q store.Queryer) (map[string]int, error) {
+	rows, err := q.Query(ctx, `SELECT a.host_id::text, count(*) FROM compute.allocations a
+		JOIN compute.servers s ON s.id = a.server_id WHERE s.task_state IS NOT NULL GROUP BY a.host_id`)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	return pairs[int](rows)
+}

@@ -156,11 +156,11 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 			known.name, known.servers, r.Name)
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO compute.hosts (id, name, incarnation, driver, availability_zone, link_address,
+		INSERT INTO compute.hosts (id, name, incarnation, driver, own_zone, link_address,
 			vcpus, memory_mb, disk_gb, inventory, last_seen, instance)
 		VALUES ($1, $2, $3, $4, COALESCE(NULLIF($5, ''), 'nova'), $6, $7, $8, $9, COALESCE($10::jsonb, '{}'), now(), $11)
 		ON CONFLICT (id) DO UPDATE SET name = $2, incarnation = $3, driver = $4,
-			availability_zone = COALESCE(NULLIF($5, ''), compute.hosts.availability_zone), link_address = $6,
+			own_zone = COALESCE(NULLIF($5, ''), compute.hosts.own_zone), link_address = $6,
 			vcpus = $7, memory_mb = $8, disk_gb = $9,
 			inventory = COALESCE($10::jsonb, compute.hosts.inventory), last_seen = now(),
 			instance = $11, updated_at = now()`,
@@ -169,7 +169,11 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 	if isUnique(err, "hosts_name_key") {
 		return faults.Wrap(err, faults.Conflict, "HostNameTaken", "another host is registered under the name %s", r.Name)
 	}
-	return store.Translate(err)
+	if err != nil {
+		return store.Translate(err)
+	}
+	_, err = settleZone(ctx, tx, r.ID)
+	return err
 }
 
 // Heartbeat notes that this incarnation of the host is alive and what it has

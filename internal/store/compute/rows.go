@@ -28,6 +28,21 @@ func collect[T any](rows pgx.Rows, fields func(*T) []any) ([]*T, error) {
 	return all, store.Translate(rows.Err())
 }
 
+// pairs scans rows of a text and a value.
+func pairs[V any](rows pgx.Rows) (map[string]V, error) {
+	defer rows.Close()
+	all := map[string]V{}
+	for rows.Next() {
+		var key string
+		var value V
+		if err := rows.Scan(&key, &value); err != nil {
+			return nil, store.Translate(err)
+		}
+		all[key] = value
+	}
+	return all, store.Translate(rows.Err())
+}
+
 // isUUID says whether an id can be in a uuid column; others are simply not found.
 func isUUID(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
 
