@@ -62,6 +62,10 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
+	computeAlone, err := services.At("compute")
+	if err != nil {
+		return err
+	}
 	guestData, err := p.metadata()
 	if err != nil {
 		return err
@@ -74,14 +78,15 @@ func runAPI(ctx context.Context, cfg *config.Config) (err error) {
 	defer p.runStarter(context.WithoutCancel(ctx))()
 	return serve(ctx, p.log, cfg.API.ShutdownPatience,
 		listener{name: "service APIs", address: cfg.API.Listen, handler: services, longest: cfg.API.RequestTimeout},
+		listener{name: "compute", address: cfg.Compute.Listen, handler: computeAlone, longest: cfg.API.RequestTimeout},
 		listener{name: "host link", address: cfg.Hostlink.Listen, handler: hostlink.Handler(key, hosts.New(p.db, p.engine), servers), longest: 30 * time.Second},
 		listener{name: "metadata", address: cfg.Metadata.Listen, handler: guestData, longest: 30 * time.Second},
 		p.telemetry(cfg.Telemetry.APIListen, health),
 	)
 }
 
-// services is the handler of every service API.
-func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, key hostlink.Key) (http.Handler, error) {
+// services serves every service API.
+func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, key hostlink.Key) (*rest.Server, error) {
 	rules, err := p.policies("compute", p.cfg.Compute.PolicyFile)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -68,9 +69,12 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 
 	loops := p.engine.NewLoops(p.temporal, steps.ControlQueue)
-	health := telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe(), loopsProbe(loops), p.hostsProbe())
+	health := telemetry.NewHealth(p.log, append(loopsProbes(loops), p.databaseProbe(), p.temporalProbe(), p.hostsProbe())...)
+	metrics := p.engine.NewMetrics(loops)
+	p.registry.MustRegister(metrics, hosts.Metrics{DB: p.db, DownAfter: cfg.Compute.HostDownAfter})
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
 	services := newServices(p)
+	recorder.Finished = metrics.Finished
 	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
@@ -80,6 +84,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Neutron:   services.neutron,
 			Cinder:    services.cinder,
 			Beside:    []func(context.Context){loops.Run, p.starter.Run, services.debts.Run},
+			Steps:     workers.NewStepMetrics(p.registry),
 			Hold:      hold.Points(cfg.Dev.HoldDir).At,
 			Log:       p.log,
 		})
@@ -103,7 +108,8 @@ func runHosts(ctx context.Context, cfg *config.Config, count int) (err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	return p.beside(ctx, cfg.Telemetry.HostListen, telemetry.NewHealth(p.log, p.temporalProbe()), func(ctx context.Context) error {
 		return workers.Host(ctx, workers.HostConfig{
-			Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Heartbeat: cfg.Host.ReportInterval, Log: p.log,
+			Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Heartbeat: cfg.Host.ReportInterval,
+			Steps: workers.NewStepMetrics(p.registry), Log: p.log,
 		})
 	})
 }
@@ -126,7 +132,7 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 			return nil, fmt.Errorf("the machine has no name; set host.name: %w", err)
 		}
 	}
-	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, Open: open}
+	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open}
 	if count == 1 {
 		return []workers.HostSpec{spec}, nil
 	}

@@ -4,10 +4,15 @@ package main
 import (
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"holdfast.dev/internal/cli"
 )
 
-func main() {
+func main() { os.Exit(cli.Run(newRoot(), os.Args[1:], os.Stderr)) }
+
+// newRoot is the whole tree of commands.
+func newRoot() *cobra.Command {
 	root, env := cli.Root()
 	root.AddCommand(
 		apiCommand(env),
@@ -19,5 +24,5 @@ func main() {
 		cli.Hosts(env),
 		cli.Flavors(env),
 	)
-	os.Exit(cli.Run(root, os.Args[1:], os.Stderr))
+	return root
 }

@@ -49,7 +49,7 @@ func newProcess(ctx context.Context, cfg *config.Config, role string) (*process,
 		defer cancel()
 		return stopTracing(last)
 	})
-	p.temporal, err = engine.Dial(engine.TemporalOptions{Address: cfg.Temporal.Address, Namespace: cfg.Temporal.Namespace, Log: p.log})
+	p.temporal, err = engine.Dial(engine.TemporalOptions{Address: cfg.Temporal.Address, Namespace: cfg.Temporal.Namespace, Log: p.log, Trace: cfg.Telemetry.OTLPEndpoint != ""})
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -135,17 +135,25 @@ func (p *process) hostsProbe() telemetry.Probe {
 	}}
 }
 
-// loopsProbe says what the engine's loops know; in the process that runs them.
-func loopsProbe(loops *engine.Loops) telemetry.Probe {
-	return telemetry.Probe{Name: "loops", Run: func(context.Context) error {
-		switch h := loops.Health(); {
-		case h.Alarm:
-			return telemetry.Notice("many workflows were lost within minutes; they are being started again")
-		case h.Dispatcher.Trouble != "":
-			return fmt.Errorf("the dispatcher's last round failed: %s", h.Dispatcher.Trouble)
-		case h.Sweeper.Trouble != "":
-			return fmt.Errorf("the sweeper's last round failed: %s", h.Sweeper.Trouble)
-		}
+// loopsProbes say how the engine's loops are, in the process that runs them.
+func loopsProbes(loops *engine.Loops) []telemetry.Probe {
+	return []telemetry.Probe{
+		{Name: "dispatcher", Run: func(context.Context) error {
+			return troubleOf(loops.Health().Dispatcher)
+		}},
+		{Name: "sweeper", Run: func(context.Context) error {
+			h := loops.Health()
+			if h.Alarm {
+				return telemetry.Notice("many workflows were lost within minutes; they are being started again")
+			}
+			return troubleOf(h.Sweeper)
+		}},
+	}
+}
+
+func troubleOf(b engine.Beat) error {
+	if b.Trouble == "" {
 		return nil
-	}}
+	}
+	return fmt.Errorf("the last round failed: %s", b.Trouble)
 }

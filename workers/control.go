@@ -28,6 +28,8 @@ type ControlConfig struct {
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
 	// loops, a starter.
 	Beside []func(context.Context)
+	// Steps counts steps; nil doesn't.
+	Steps *StepMetrics
 	// Hold is called before each step as "<verb of the operation>:<step>", and
 	// after it with ".done" at the end; it may keep it waiting. Nil holds
 	// nothing. For tests.
@@ -63,7 +65,7 @@ func Control(ctx context.Context, cfg ControlConfig) error {
 }
 
 func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
-	o := options(cfg.Log)
+	o := options(cfg.Log, cfg.Steps)
 	if cfg.Hold != nil {
 		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
 	}

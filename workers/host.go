@@ -29,7 +29,9 @@ type HostConfig struct {
 	// Heartbeat is the time between two; 0 is 10 s (report_interval of Nova).
 	Heartbeat time.Duration
 	Hosts     []HostSpec
-	Log       *slog.Logger
+	// Steps counts steps; nil doesn't.
+	Steps *StepMetrics
+	Log   *slog.Logger
 }
 
 // HostSpec is one host of the process.
@@ -233,7 +235,7 @@ func (h *host) serve(ctx context.Context) error {
 }
 
 func (h *host) newWorker(work context.Context, fatal chan<- error) (worker.Worker, error) {
-	o := options(h.log)
+	o := options(h.log, h.cfg.Steps)
 	o.DisableWorkflowWorker = true
 	o.MaxConcurrentActivityExecutionSize = hostSlots
 	o.MaxConcurrentActivityTaskPollers = hostPollers

@@ -19,13 +19,17 @@ const (
 	deadlockTimeout = 5 * time.Second
 )
 
-func options(log *slog.Logger) worker.Options {
-	return worker.Options{
+func options(log *slog.Logger, metrics *StepMetrics) worker.Options {
+	o := worker.Options{
 		DeadlockDetectionTimeout:    deadlockTimeout,
 		WorkerStopTimeout:           stopTimeout,
 		DisableRegistrationAliasing: true,
 		Interceptors:                []interceptor.WorkerInterceptor{&errorsOut{log: log}},
 	}
+	if metrics != nil {
+		o.Interceptors = append(o.Interceptors, metrics)
+	}
+	return o
 }
 
 // start makes workers until one starts: Temporal may be down for a while. The

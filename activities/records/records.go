@@ -24,6 +24,8 @@ type Activities struct {
 	// DownAfter is the silence after which a host counts as down; zero is
 	// compute.DownAfter. It is set before the first step.
 	DownAfter time.Duration
+	// Finished is told of each operation that Finish has ended; nil tells nobody.
+	Finished func(kind operations.Kind, result operations.Result, created time.Time)
 }
 
 var _ steps.RecordsActivities = (*Activities)(nil)
@@ -116,9 +118,9 @@ func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps
 // that finished it is told so again and nothing is written. Nothing is written
 // either if a cancel came first (FinishOut.Cancelled). Errors: Superseded.
 func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.FinishOut, err error) {
-	err = a.db.InTx(ctx, func(tx store.Tx) error {
-		op, err := a.engine.CheckFence(ctx, tx, in.Fence)
-		if err != nil {
+	var op engine.Operation
+	err = a.db.InTx(ctx, func(tx store.Tx) (err error) {
+		if op, err = a.engine.CheckFence(ctx, tx, in.Fence); err != nil {
 			return err
 		}
 		if out.Cancelled = cancelledInTime(op, in); out.Cancelled {
@@ -132,6 +134,9 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 		out, err = a.engine.Finish(ctx, tx, in)
 		return err
 	})
+	if err == nil && !out.Cancelled && a.Finished != nil {
+		a.Finished(op.Kind, in.Result, op.CreatedAt)
+	}
 	if faults.Is(err, faults.Superseded) {
 		out, err = a.finished(ctx, in.Fence, err)
 	}

@@ -53,6 +53,7 @@ type Cloud struct {
 	pair      *testenv.Pair
 	processes map[Name]*supervise.Process
 	url       string
+	telemetry map[Name]string
 	http      *http.Client
 	hosts     int
 }
@@ -109,7 +110,7 @@ func (c *Cloud) configure(over map[string]any) {
 	api, link := address(), address()
 	telemetry := map[Name]string{API: address(), Control: address(), Host: address()}
 	temporal, namespace := c.pair.Temporal()
-	c.url = "http://" + api
+	c.url, c.telemetry = "http://"+api, telemetry
 	flat := map[string]any{
 		"database.dsn":             c.pair.DSN(),
 		"database.max_connections": 16,
@@ -182,6 +183,9 @@ func (c *Cloud) TemporalAddress() (address, namespace string) { return c.pair.Te
 
 // DSN is the address of the product's database.
 func (c *Cloud) DSN() string { return c.pair.DSN() }
+
+// Telemetry is where a process serves /metrics and /healthcheck.
+func (c *Cloud) Telemetry(name Name) string { return c.telemetry[name] }
 
 // open opens what the test itself looks through.
 func (c *Cloud) open() {

@@ -55,6 +55,7 @@ type API struct {
 // Compute is what the compute service does by configuration.
 type Compute struct {
 	HostDownAfter time.Duration `koanf:"host_down_after"`
+	Listen        string        `koanf:"listen"`
 	PolicyFile    string        `koanf:"policy_file"`
 	// VIFPluggingTimeout is how long a build waits for Neutron to plug its ports.
 	VIFPluggingTimeout time.Duration `koanf:"vif_plugging_timeout"`
@@ -113,6 +114,8 @@ type Host struct {
 	Name     string `koanf:"name"`
 	StateDir string `koanf:"state_dir"`
 	Driver   string `koanf:"driver"`
+	// LinkListen is where it serves reads.
+	LinkListen string `koanf:"link_listen"`
 	// ReportInterval is the time between two heartbeats.
 	ReportInterval time.Duration `koanf:"report_interval"`
 	// LibvirtSocket is where libvirtd listens.

@@ -47,6 +47,7 @@ var keys = []Key{
 
 	{"compute.host_down_after", 60 * time.Second, "A host not heard of for this long is down (service_down_time)."},
 
+	{"compute.listen", "", "Address on which the compute service is served alone, its version document at /, as on its traditional port 8774; empty for none."},
 	{"compute.policy_file", "", "Policy file of the compute service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
 	{"compute.vif_plugging_timeout", 300 * time.Second, "How long a build waits for Neutron to plug its ports; 0 doesn't wait (vif_plugging_timeout)."},
 	{"compute.volume_patience", 180 * time.Second, "How long a build waits for Cinder to make its volumes (block_device_allocate_retries times its interval)."},
@@ -82,6 +83,7 @@ var keys = []Key{
 	{"host.name", "", "Name of this host; empty takes the machine's."},
 	{"host.state_dir", "", "Folder in which a host keeps its identity and, with the simulated driver, its guests."},
 	{"host.driver", "libvirt", "What runs guests: libvirt or simulated."},
+	{"host.link_listen", "127.0.0.1:0", "Address on which a host serves reads to the API, which is told it: no 0.0.0.0, and a name that resolves to this machine will do. Port 0 takes a free one."},
 	{"host.libvirt_socket", "/run/libvirt/libvirt-sock", "Where this host's libvirtd listens."},
 	{"host.image_cache_gb", 20, "Room for images that no guest on the host uses at the moment, in GiB."},
 	{"host.report_interval", 10 * time.Second, "Time between two heartbeats of a host (report_interval)."},

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 )
 
@@ -20,6 +22,8 @@ type TemporalOptions struct {
 	TLS *tls.Config
 	// Identity is how this process is called in histories; empty: its pid and host.
 	Identity string
+	// Trace sends spans of workflows and activities to OpenTelemetry's provider.
+	Trace bool
 	// Log is nil for slog's default.
 	Log *slog.Logger
 }
@@ -30,7 +34,16 @@ func Dial(o TemporalOptions) (client.Client, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	var interceptors []interceptor.ClientInterceptor
+	if o.Trace {
+		tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{DisableBaggage: true, AllowInvalidParentSpans: true})
+		if err != nil {
+			return nil, fmt.Errorf("traces of workflows: %w", err)
+		}
+		interceptors = append(interceptors, tracing)
+	}
 	c, err := client.NewLazyClient(client.Options{
+		Interceptors:      interceptors,
 		HostPort:          o.Address,
 		Namespace:         o.Namespace,
 		Identity:          o.Identity,

@@ -53,6 +53,8 @@ type Operation struct {
 	// hand, or "failing" in a way that a worker of another release may mend.
 	Hold      string    `db:"hold"`
 	CheckedAt time.Time `db:"checked_at"`
+	// TraceParent is the span that it was accepted in; empty if none.
+	TraceParent string `db:"trace_parent"`
 }
 
 // Finished says whether the operation has ended.
@@ -65,7 +67,7 @@ func (o Operation) Begun() bool { return o.DispatchedAt != nil }
 const columns = `id, kind, resource_type, resource_id::text AS resource_id, project_id, user_id, request_id, input,
 	step, attempt, host, run_id, created_at, deadline, start_after, dispatched_at, finished_at,
 	COALESCE(result, '') AS result, error_code, message, COALESCE(parent_operation_id, '') AS parent_operation_id,
-	COALESCE(retry_of, '') AS retry_of, cancel_requested_at, cancel_requested_by, hold, checked_at`
+	COALESCE(retry_of, '') AS retry_of, cancel_requested_at, cancel_requested_by, hold, checked_at, trace_parent`
 
 // Get reads one operation. Errors: NotFound.
 func (e *Engine) Get(ctx context.Context, q store.Queryer, id string) (Operation, error) {
@@ -152,7 +154,7 @@ func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operatio
 	if err != nil {
 		return fmt.Errorf("accept %s: %w", op.ID, store.Translate(err))
 	}
-	return nil
+	return noteTrace(ctx, tx, op.ID)
 }
 
 // ending is how an operation ends.

@@ -42,7 +42,7 @@ var (
 // is down), Internal (it refuses this start).
 func (r runs) start(ctx context.Context, op Operation) (exists bool, err error) {
 	spec, _ := operations.Lookup(op.Kind)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(withTrace(ctx, op), callTimeout)
 	defer cancel()
 	_, err = r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       op.ID,
