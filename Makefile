@@ -4,6 +4,7 @@
 # make chaos   SEEDS=10: kills by as many seeds, written to docs/results/chaos.md
 # make bench   figures, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
+# make integration-companions   the development cloud's companions tried with the real command line, to docs/results
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
@@ -12,7 +13,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone check lint clean
+.PHONY: dev build test chaos bench integration-keystone integration-companions check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -59,6 +60,15 @@ integration-keystone:
 	  echo "\`make integration-keystone\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): Keystone $$(.venv/keystone/bin/pip show keystone | sed -n 's/^Version: //p') from PyPI, SQLite, Fernet. What each case does and asserts stands in \`integration/keystone\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(KEYSTONE_LOG); echo '```'; } > docs/results/integration-keystone.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(KEYSTONE_LOG); exit $$code
+
+COMPANIONS_LOG := bin/integration-companions.log
+
+integration-companions: bin/holdfast-temporal
+	@mkdir -p bin docs/results; go run ./dev/testservices -- go test -count=1 -timeout 30m -tags real -v ./integration/companions > $(COMPANIONS_LOG) 2>&1; code=$$?; \
+	{ echo '# Companions'; echo; \
+	  echo "\`make integration-companions\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): $$(.venv/clients/bin/openstack --version) from PyPI, against the identity, image, network and volume services of \`holdfast dev\`. What each test does and asserts stands in \`integration/companions\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(COMPANIONS_LOG); echo '```'; } > docs/results/integration-companions.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(COMPANIONS_LOG); exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

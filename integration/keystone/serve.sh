@@ -1,20 +1,15 @@
 #!/usr/bin/env bash
 # A real Keystone on loopback, for tests: serve.sh <folder> <port>
 #
-# Installs keystone into .venv/keystone at the first call, makes a deployment in
-# the folder (SQLite, Fernet keys, the user admin with KEYSTONE_ADMIN_PASSWORD)
-# and becomes its server. Everything but the venv is in the folder.
+# Makes a deployment in the folder (SQLite, Fernet keys, the user admin with
+# KEYSTONE_ADMIN_PASSWORD) and becomes its server. Everything but the virtual
+# environment is in the folder.
 set -euo pipefail
 folder=$1
 port=$2
 : "${KEYSTONE_ADMIN_PASSWORD:?}"
 root=$(cd "$(dirname "$0")/../.." && pwd)
-venv=$root/.venv/keystone
-
-if [ ! -x "$venv/bin/waitress-serve" ]; then
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet keystone==30.0.0 waitress==3.0.2
-fi
+venv=$("$root/integration/venv/venv.sh" keystone)
 
 mkdir -p "$folder"
 cat > "$folder/keystone.conf" <<CONF

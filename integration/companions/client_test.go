@@ -1,143 +1,71 @@
 //go:build real
 
-package realclient_test
+package companions
+
+// The client, and what it is asked to do at the network and volume services.
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	ct "holdfast.dev/dev/companions/companiontest"
-	"holdfast.dev/dev/companions/network"
-	"holdfast.dev/dev/companions/service"
-	"holdfast.dev/dev/companions/volume"
+	"holdfast.dev/dev/companions/companiontest"
+	"holdfast.dev/integration/venv"
 	"holdfast.dev/internal/testenv"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// cloud has what the client needs of a cloud: a login that takes any password,
-// one image, and the two companions.
+// cloud is all companions, and the client.
 type cloud struct {
+	*companiontest.Cloud
 	t      *testing.T
-	auth   string
 	client string
+	// folder is where the client runs.
+	folder string
 }
-
-const imageID = "4c1c5e6e-6f1d-4f51-9d44-a3f0a7c0f0aa"
 
 func start(t *testing.T) *cloud {
 	t.Helper()
-	if out, err := exec.Command("./venv.sh").CombinedOutput(); err != nil {
-		t.Fatalf("make .venv/clients: %v: %s", err, out)
-	}
-	client, err := filepath.Abs("../../../.venv/clients/bin/openstack")
-	if err != nil {
-		t.Fatal(err)
-	}
-	images := ct.Serve(t, http.HandlerFunc(image))
-	dir := t.TempDir()
-	volumes, err := volume.New(volume.Config{Pool: ct.Pool(t, "volume", volume.Migrations()), Auth: ct.Callers{}, Log: ct.Log(t), Dir: dir,
-		Images: &volume.Images{URL: images.Base, Token: func(context.Context) (string, error) { return "admin", nil }}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- volumes.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	networks := ct.Serve(t, network.New(network.Config{Pool: ct.Pool(t, "network", network.Migrations()), Auth: ct.Callers{}, Log: ct.Log(t)}))
-	volumeAPI := ct.Serve(t, volumes)
-	identity := httptest.NewUnstartedServer(nil)
-	identity.Config.Handler = login(map[string]string{"network": networks.Base, "block-storage": volumeAPI.Base + "/v3", "image": images.Base,
-		"identity": "http://" + identity.Listener.Addr().String() + "/v3"})
-	identity.Start()
-	t.Cleanup(identity.Close)
-	return &cloud{t: t, auth: identity.URL + "/v3", client: client}
+	return &cloud{Cloud: companiontest.Start(t), t: t, client: venv.Program(t, "clients", "openstack"), folder: t.TempDir()}
 }
 
-// image is an image service with one image.
-func image(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/":
-		_ = service.JSON(w, http.StatusMultipleChoices, map[string]any{"versions": []any{map[string]any{"id": "v2.17", "status": "CURRENT",
-			"links": []any{map[string]any{"rel": "self", "href": "http://" + r.Host + "/v2/"}}}}})
-	case "/v2/images/" + imageID:
-		_ = service.JSON(w, http.StatusOK, map[string]any{"id": imageID, "name": "cirros", "status": "active", "size": 8, "min_disk": 0, "disk_format": "raw"})
-	case "/v2/images/" + imageID + "/file":
-		_, _ = w.Write([]byte("bootable" + strings.Repeat("\x00", 504)))
-	default:
-		w.WriteHeader(http.StatusNotFound)
-	}
-}
-
-// login gives the user's name as its token, with a catalog.
-func login(catalog map[string]string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v3/auth/tokens" {
-			_ = service.JSON(w, http.StatusOK, map[string]any{"version": map[string]any{"id": "v3.14", "status": "stable",
-				"links": []any{map[string]any{"rel": "self", "href": "http://" + r.Host + "/v3/"}}}})
-			return
-		}
-		var body struct {
-			Auth struct {
-				Identity struct {
-					Password struct {
-						User struct{ Name string }
-					}
-				}
-			}
-		}
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		name := body.Auth.Identity.Password.User.Name
-		caller, err := ct.Callers{}.Authenticate(r.Context(), name)
-		if err != nil {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		services := []any{}
-		for kind, url := range catalog {
-			services = append(services, map[string]any{"type": kind, "name": kind, "id": kind, "endpoints": []any{
-				map[string]any{"id": kind, "interface": "public", "region": "RegionOne", "region_id": "RegionOne", "url": url}}})
-		}
-		domain := service.Ref{ID: "default", Name: "Default"}
-		caller.User.Domain, caller.Project.Domain = domain, domain
-		w.Header().Set("X-Subject-Token", name)
-		_ = service.JSON(w, http.StatusCreated, map[string]any{"token": map[string]any{"user": caller.User, "project": caller.Project, "roles": caller.Roles,
-			"catalog": services, "methods": []string{"password"}, "issued_at": "2026-01-01T00:00:00.000000Z", "expires_at": "2099-01-01T00:00:00.000000Z"}})
-	})
+// try runs the client as a user.
+func (c *cloud) try(user string, args ...string) (out, stderr string, err error) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.client, args...)
+	command.Dir = c.folder
+	command.Env = append(os.Environ(), c.Environment(user)...)
+	var errors strings.Builder
+	command.Stderr = &errors
+	text, err := command.Output()
+	return strings.TrimSpace(string(text)), errors.String(), err
 }
 
 // openstack runs the client, which must succeed.
 func (c *cloud) openstack(user string, args ...string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
-	defer cancel()
-	command := exec.CommandContext(ctx, c.client, args...)
-	command.Env = append(os.Environ(), "OS_AUTH_URL="+c.auth, "OS_USERNAME="+user, "OS_PASSWORD=any", "OS_PROJECT_NAME="+user,
-		"OS_USER_DOMAIN_ID=default", "OS_PROJECT_DOMAIN_ID=default", "OS_IDENTITY_API_VERSION=3", "OS_REGION_NAME=RegionOne")
-	var stderr strings.Builder
-	command.Stderr = &stderr
-	out, err := command.Output()
+	out, stderr, err := c.try(user, args...)
 	if err != nil {
-		c.t.Fatalf("openstack %s: %v: %s", strings.Join(args, " "), err, stderr.String())
+		c.t.Fatalf("openstack %s: %v: %s", strings.Join(args, " "), err, stderr)
 	}
-	return strings.TrimSpace(string(out))
+	return out
+}
+
+// refused runs the client, which must fail and say so.
+func (c *cloud) refused(text, user string, args ...string) {
+	c.t.Helper()
+	out, stderr, err := c.try(user, args...)
+	if err == nil || !strings.Contains(stderr, text) {
+		c.t.Errorf("openstack %s: %v, %q, %q; it should say %q", strings.Join(args, " "), err, out, stderr, text)
+	}
 }
 
 func (c *cloud) wants(want, user string, args ...string) {
@@ -147,11 +75,34 @@ func (c *cloud) wants(want, user string, args ...string) {
 	}
 }
 
-func value(column string) []string { return []string{"-f", "value", "-c", column} }
+// holds says that a command's output has a text in it.
+func (c *cloud) holds(want, user string, args ...string) {
+	c.t.Helper()
+	if got := c.openstack(user, args...); !strings.Contains(got, want) {
+		c.t.Errorf("openstack %s: %q lacks %q", strings.Join(args, " "), got, want)
+	}
+}
 
 func (c *cloud) value(user, column string, args ...string) string {
 	c.t.Helper()
 	return c.openstack(user, append(args, value(column)...)...)
+}
+
+func (c *cloud) wantsValue(want, user, column string, args ...string) {
+	c.t.Helper()
+	c.wants(want, user, append(slices.Clone(args), value(column)...)...)
+}
+
+func value(column string) []string { return []string{"-f", "value", "-c", column} }
+
+// boot makes an image of some bytes.
+func (c *cloud) boot(user, name, data string) {
+	c.t.Helper()
+	file := filepath.Join(c.folder, name)
+	if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	c.openstack(user, "image", "create", "--disk-format", "raw", "--file", file, name)
 }
 
 func TestNetwork(t *testing.T) {
@@ -204,6 +155,7 @@ func TestNetwork(t *testing.T) {
 func TestVolume(t *testing.T) {
 	t.Parallel()
 	c := start(t)
+	c.boot("demo", "cirros", "bootable"+strings.Repeat("\x00", 504))
 	wait := func(want string, args ...string) {
 		t.Helper()
 		deadline := time.Now().Add(time.Minute)
@@ -217,7 +169,7 @@ func TestVolume(t *testing.T) {
 			}
 		}
 	}
-	c.openstack("demo", "volume", "create", "--size", "1", "--image", imageID, "boot")
+	c.openstack("demo", "volume", "create", "--size", "1", "--image", "cirros", "boot")
 	wait("available", "volume", "show", "boot")
 	c.wants("True", "demo", append([]string{"volume", "show", "boot"}, value("bootable")...)...)
 	c.openstack("demo", "volume", "create", "--size", "1", "--property", "a=b", "data")
