@@ -35,7 +35,7 @@ func TestImage(t *testing.T) {
 	// Strangers see it as members only, and list it once they have accepted.
 	c.refused("No Image found", "other", "image", "show", id)
 	c.openstack("demo", "image", "set", "--shared", id)
-	_, _, other := c.Login("other")
+	_, _, other := c.Login(t, "other")
 	c.openstack("demo", "image", "add", "project", id, other)
 	c.wantsValue("cirros2", "other", "name", "image", "show", id)
 	c.wants("", "other", "image", "list", "-f", "value", "-c", "Name")
@@ -55,7 +55,7 @@ func TestImage(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	_, userID, projectID := c.Login("demo")
+	_, userID, projectID := c.Login(t, "demo")
 	c.wantsValue(projectID, "demo", "project_id", "token", "issue")
 	c.holds("glance", "demo", "catalog", "list", "-f", "value")
 	c.holds("demo", "admin", "project", "list", "-f", "value", "-c", "Name")
@@ -80,7 +80,7 @@ func TestIdentity(t *testing.T) {
 	c.openstack("demo", "ec2", "credentials", "delete", access)
 	c.openstack("admin", "credential", "create", "--type", "ec2", "--project", "demo", "demo", `{"access":"a1","secret":"s1"}`)
 	c.holds("a1", "demo", "ec2", "credentials", "list", "-f", "value")
-	_, adminID, _ := c.Login("admin")
+	_, adminID, _ := c.Login(t, "admin")
 	trust := c.value("demo", "id", "trust", "create", "--project", projectID, "--role", "member", "--impersonate", userID, adminID)
 	c.holds(trust, "demo", "trust", "list", "--trustor", userID, "-f", "value")
 	c.openstack("demo", "trust", "delete", trust)

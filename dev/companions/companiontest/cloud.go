@@ -124,8 +124,8 @@ func (c *Cloud) project(user string) string {
 func (c *Cloud) Password(user string) string { return c.passwords[user] }
 
 // Login gives a token of a user for its project, and who that is.
-func (c *Cloud) Login(user string) (token, userID, projectID string) {
-	c.t.Helper()
+func (c *Cloud) Login(t testing.TB, user string) (token, userID, projectID string) {
+	t.Helper()
 	domain := map[string]any{"id": "default"}
 	body, err := json.Marshal(map[string]any{"auth": map[string]any{
 		"identity": map[string]any{"methods": []string{"password"},
@@ -133,21 +133,23 @@ func (c *Cloud) Login(user string) (token, userID, projectID string) {
 		"scope": map[string]any{"project": map[string]any{"name": c.project(user), "domain": domain}},
 	}})
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	response, err := http.Post(c.Identity+"/auth/tokens", "application/json", bytes.NewReader(body))
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer response.Body.Close()
 	var answer struct {
 		Token struct{ User, Project struct{ ID string } }
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || response.StatusCode != http.StatusCreated {
-		c.t.Fatalf("log in as %s: status %d, %v", user, response.StatusCode, err)
+		t.Fatalf("log in as %s: status %d, %v", user, response.StatusCode, err)
 	}
 	return response.Header.Get("X-Subject-Token"), answer.Token.User.ID, answer.Token.Project.ID
 }
 
 // At is a client of one of the services' addresses; its callers are tokens.
-func (c *Cloud) At(address string) *Client { return &Client{t: c.t, Base: address, Header: http.Header{}} }
+func (c *Cloud) At(t testing.TB, address string) *Client {
+	return &Client{t: t, Base: address, Header: http.Header{}}
+}

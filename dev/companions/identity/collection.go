@@ -123,11 +123,30 @@ func (c *collection) create(w http.ResponseWriter, r *http.Request, caller *serv
 	if err != nil {
 		return err
 	}
+	if domain := domainOf(caller); given["domain_id"] == nil && domain != "" && c.inDomain() {
+		given["domain_id"] = domain
+	}
 	d, err := c.insert(r.Context(), given)
 	if err != nil {
 		return err
 	}
 	return c.answer(w, r, http.StatusCreated, d)
+}
+
+// inDomain says whether each of the collection belongs to a domain.
+func (c *collection) inDomain() bool {
+	return slices.ContainsFunc(c.fields, func(f field) bool { return f.name == "domain_id" && f.initial == DefaultDomain })
+}
+
+// domainOf is the domain that the caller works in; "" for the whole system.
+func domainOf(caller *service.Caller) string {
+	switch {
+	case caller.Domain != nil:
+		return caller.Domain.ID
+	case caller.Project != nil:
+		return caller.Project.Domain.ID
+	}
+	return ""
 }
 
 // insert checks and stores what a create asks for.

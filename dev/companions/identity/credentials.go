@@ -3,7 +3,9 @@ package identity
 // Credentials of any type, as they are kept, and the limits that there are none of.
 
 import (
+	"context"
 	"net/http"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,28 +18,38 @@ type credential struct {
 	ProjectID *string `json:"project_id"`
 	Type      string  `json:"type"`
 	Blob      string  `json:"blob"`
+
+	Links document `json:"links" db:"-"`
 }
 
 func (s *Service) credentialRoutes(rt *service.Router) {
 	rt.Handle("GET /v3/credentials", s.listAnyCredentials)
 	rt.Handle("POST /v3/credentials", s.createAnyCredential)
 	rt.Handle("GET /v3/credentials/{id}", s.showAnyCredential)
+	rt.Handle("PATCH /v3/credentials/{id}", s.changeAnyCredential)
 	rt.Handle("DELETE /v3/credentials/{id}", s.deleteAnyCredential)
 }
 
 func (s *Service) listAnyCredentials(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
+	lent, err := s.delegated(r.Context(), caller)
+	if err != nil {
+		return err
+	}
 	owner := caller.User.ID
 	if overseer(caller, "") {
 		owner = r.URL.Query().Get("user_id")
 	}
 	rows, err := s.db.Query(r.Context(), `SELECT id, user_id, project_id, type, blob FROM identity.credentials
-		WHERE ($1 = '' OR user_id = $1) AND ($2 = '' OR type = $2) ORDER BY id LIMIT $3`, owner, r.URL.Query().Get("type"), longestList)
+		WHERE ($1 = '' OR user_id = $1) AND ($2 = '' OR type = $2) AND NOT $3 ORDER BY id LIMIT $4`, owner, r.URL.Query().Get("type"), lent, longestList)
 	if err != nil {
 		return err
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[credential])
 	if err != nil {
 		return err
+	}
+	for i := range found {
+		found[i].Links = document{"self": service.BaseURL(r) + "/v3/credentials/" + found[i].ID}
 	}
 	return service.JSON(w, http.StatusOK, document{"credentials": append([]credential{}, found...), "links": pageLinks(r)})
 }
@@ -48,32 +60,104 @@ func (s *Service) createAnyCredential(w http.ResponseWriter, r *http.Request, ca
 		return err
 	}
 	c := in.Credential
-	if c.UserID == "" {
-		c.UserID = caller.User.ID
-	}
 	if err := enforce(adminOrSelf, caller, c.UserID, "create_credential"); err != nil {
 		return err
 	}
-	if err := s.unrestricted(r.Context(), caller, "create_credential"); err != nil {
+	if err := s.byItself(r.Context(), caller); err != nil {
 		return err
 	}
-	if c.Type == "" || c.Type == "ec2" || c.Blob == "" {
-		return service.Fail(http.StatusBadRequest, "A credential has a type and a blob; EC2 keys are made at /users/{user_id}/credentials/OS-EC2.")
+	for _, field := range []struct{ name, value string }{{"blob", c.Blob}, {"type", c.Type}, {"user_id", c.UserID}} {
+		if field.value == "" {
+			return service.Fail(http.StatusBadRequest, "'%s' is a required property", field.name)
+		}
 	}
 	c.ID = newID()
+	if c.Type == ec2Type {
+		k, err := readKey(c.Blob)
+		if err != nil {
+			return err
+		}
+		if c.ProjectID == nil {
+			return service.Fail(http.StatusBadRequest, "'project_id' is a required property")
+		}
+		c.ID = keyID(k.Access)
+	}
 	_, err := s.db.Exec(r.Context(), `INSERT INTO identity.credentials (id, user_id, project_id, type, blob) VALUES ($1, $2, $3, $4, $5)`,
 		c.ID, c.UserID, c.ProjectID, c.Type, c.Blob)
-	if service.Violates(err, "") {
+	switch {
+	case service.Violates(err, "credentials_pkey"):
+		return service.Fail(http.StatusConflict, "Conflict occurred attempting to store credential - Duplicate entry found with ID %s.", c.ID)
+	case service.Violates(err, ""):
 		return notFound("user", c.UserID)
+	case err != nil:
+		return err
 	}
+	return answerCredential(w, r, http.StatusCreated, c)
+}
+
+func answerCredential(w http.ResponseWriter, r *http.Request, status int, c credential) error {
+	c.Links = document{"self": service.BaseURL(r) + "/v3/credentials/" + c.ID}
+	return service.JSON(w, status, document{"credential": c})
+}
+
+// changeAnyCredential takes another blob; the rest is fixed. A key keeps its
+// access, which its id is made of.
+func (s *Service) changeAnyCredential(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
+	c, err := s.anyCredential(r, caller)
 	if err != nil {
 		return err
 	}
-	return service.JSON(w, http.StatusCreated, document{"credential": c})
+	if err := enforce(adminOrSelf, caller, c.UserID, "update_credential"); err != nil {
+		return err
+	}
+	var in struct {
+		Credential struct {
+			Blob *string `json:"blob"`
+		} `json:"credential"`
+	}
+	if err := service.Decode(r, &in); err != nil {
+		return err
+	}
+	if in.Credential.Blob == nil {
+		return service.Fail(http.StatusBadRequest, "'blob' is a required property")
+	}
+	if c.Type == ec2Type {
+		k, err := readKey(*in.Credential.Blob)
+		if err != nil {
+			return err
+		}
+		if keyID(k.Access) != c.ID {
+			return service.Fail(http.StatusBadRequest, "access can not be updated for credential")
+		}
+	}
+	c.Blob = *in.Credential.Blob
+	if _, err := s.db.Exec(r.Context(), `UPDATE identity.credentials SET blob = $2 WHERE id = $1`, c.ID, c.Blob); err != nil {
+		return err
+	}
+	return answerCredential(w, r, http.StatusOK, *c)
+}
+
+// delegated says whether the caller's token was lent to it, by a trust, an
+// application credential or a key.
+func (s *Service) delegated(ctx context.Context, caller *service.Caller) (bool, error) {
+	v, err := s.worthOf(ctx, caller.Token)
+	return v == nil || v.trust != nil || v.credential != nil || slices.Contains(v.token.Methods, ec2Method), err
+}
+
+// byItself refuses delegates: they see and make no credentials at all.
+func (s *Service) byItself(ctx context.Context, caller *service.Caller) error {
+	lent, err := s.delegated(ctx, caller)
+	if err == nil && lent {
+		err = service.Fail(http.StatusForbidden, "You are not authorized to perform the requested action: Delegated tokens cannot access credentials directly.")
+	}
+	return err
 }
 
 // anyCredential finds one that is the caller's, or any for an administrator.
 func (s *Service) anyCredential(r *http.Request, caller *service.Caller) (*credential, error) {
+	if err := s.byItself(r.Context(), caller); err != nil {
+		return nil, err
+	}
 	id := r.PathValue("id")
 	rows, err := s.db.Query(r.Context(), `SELECT id, user_id, project_id, type, blob FROM identity.credentials WHERE id = $1`, id)
 	c, err := first[credential](rows, err)
@@ -88,7 +172,7 @@ func (s *Service) showAnyCredential(w http.ResponseWriter, r *http.Request, call
 	if err != nil {
 		return err
 	}
-	return service.JSON(w, http.StatusOK, document{"credential": c})
+	return answerCredential(w, r, http.StatusOK, *c)
 }
 
 func (s *Service) deleteAnyCredential(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {

@@ -25,6 +25,24 @@ type key struct {
 	Secret string `json:"secret"`
 }
 
+// The type of such credentials, and the method of tokens that they give.
+const (
+	ec2Type   = "ec2"
+	ec2Method = "ec2credential"
+)
+
+// readKey is the key in a client's own blob.
+func readKey(blob string) (key, error) {
+	var k key
+	if err := json.Unmarshal([]byte(blob), &k); err != nil {
+		return k, service.Fail(http.StatusBadRequest, "Invalid blob in credential")
+	}
+	if k.Access == "" {
+		return k, service.Fail(http.StatusBadRequest, "Expecting to find access in credential. The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.")
+	}
+	return k, nil
+}
+
 func keyID(access string) string {
 	sum := sha256.Sum256([]byte(access))
 	return hex.EncodeToString(sum[:])
@@ -39,6 +57,14 @@ func (s *Service) ec2Routes(rt *service.Router) {
 	rt.Handle("POST /v3/ec2tokens", s.ec2Token)
 }
 
+// mayTouchKeys refuses those whom the rule refuses, and delegates.
+func (s *Service) mayTouchKeys(r *http.Request, may rule, caller *service.Caller, user, action string) error {
+	if err := enforce(may, caller, user, action); err != nil {
+		return err
+	}
+	return s.byItself(r.Context(), caller)
+}
+
 type keyRow struct{ UserID, ProjectID, Blob string }
 
 func (row keyRow) view() (document, error) {
@@ -49,10 +75,7 @@ func (row keyRow) view() (document, error) {
 
 func (s *Service) createKey(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	user := r.PathValue("user")
-	if err := enforce(adminOrSelf, caller, user, "ec2_create_credential"); err != nil {
-		return err
-	}
-	if err := s.unrestricted(r.Context(), caller, "ec2_create_credential"); err != nil {
+	if err := s.mayTouchKeys(r, adminOrSelf, caller, user, "ec2_create_credential"); err != nil {
 		return err
 	}
 	var in struct {
@@ -83,7 +106,7 @@ func (s *Service) createKey(w http.ResponseWriter, r *http.Request, caller *serv
 
 func (s *Service) listKeys(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	user := r.PathValue("user")
-	if err := enforce(overseerOrSelf, caller, user, "ec2_list_credentials"); err != nil {
+	if err := s.mayTouchKeys(r, overseerOrSelf, caller, user, "ec2_list_credentials"); err != nil {
 		return err
 	}
 	rows, err := s.db.Query(r.Context(), `SELECT user_id, COALESCE(project_id, ''), blob FROM identity.credentials WHERE user_id = $1 AND type = 'ec2' ORDER BY id`, user)
@@ -114,7 +137,7 @@ func (s *Service) key(r *http.Request, user, access string) (*keyRow, error) {
 
 func (s *Service) showKey(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	user, access := r.PathValue("user"), r.PathValue("access")
-	if err := enforce(overseerOrSelf, caller, user, "ec2_get_credential"); err != nil {
+	if err := s.mayTouchKeys(r, overseerOrSelf, caller, user, "ec2_get_credential"); err != nil {
 		return err
 	}
 	row, err := s.key(r, user, access)
@@ -133,7 +156,7 @@ func (s *Service) showKey(w http.ResponseWriter, r *http.Request, caller *servic
 
 func (s *Service) deleteKey(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	user, access := r.PathValue("user"), r.PathValue("access")
-	if err := enforce(adminOrSelf, caller, user, "ec2_delete_credential"); err != nil {
+	if err := s.mayTouchKeys(r, adminOrSelf, caller, user, "ec2_delete_credential"); err != nil {
 		return err
 	}
 	tag, err := s.db.Exec(r.Context(), `DELETE FROM identity.credentials WHERE id = $1 AND user_id = $2 AND type = 'ec2'`, keyID(access), user)
@@ -192,7 +215,7 @@ func (s *Service) ec2Token(w http.ResponseWriter, r *http.Request, caller *servi
 	if !request.recent(time.Now()) || !request.signedBy(k.Secret) {
 		return service.Unauthorized()
 	}
-	t := s.fresh(row.UserID, "ec2credential")
+	t := s.fresh(row.UserID, ec2Method)
 	t.ProjectID = &row.ProjectID
 	return s.answerTokenAs(w, r, t, http.StatusOK)
 }

@@ -121,9 +121,6 @@ func (g grantsAt) take(w http.ResponseWriter, r *http.Request, caller *service.C
 
 func (s *Service) assignmentRoutes(rt *service.Router) {
 	rt.Handle("GET /v3/role_assignments", s.assignments)
-	rt.Handle("GET /v3/role_inferences", func(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
-		return service.JSON(w, http.StatusOK, document{"role_inferences": []document{}, "links": pageLinks(r)})
-	})
 }
 
 // assignmentFilters are the query's names and the columns they choose by.

@@ -47,6 +47,7 @@ func (s *Service) Handler() http.Handler {
 	}
 	s.grantRoutes(rt)
 	s.assignmentRoutes(rt)
+	s.implicationRoutes(rt)
 	s.memberRoutes(rt)
 	s.applicationCredentialRoutes(rt)
 	s.trustRoutes(rt)

@@ -5,8 +5,10 @@ package image
 import (
 	"crypto/md5" // Glance's old checksum
 	"crypto/sha512"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"net/http"
 	"os"
@@ -20,12 +22,53 @@ const mostData = 64 << 30
 
 func (s *Service) file(id string) string { return filepath.Join(s.Dir, id) }
 
-func (s *Service) upload(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
-	id := r.PathValue("id")
-	if r.Header.Get("Content-Type") != "application/octet-stream" {
-		return service.Fail(http.StatusUnsupportedMediaType, "The image's data must be application/octet-stream.")
+// data is what arrived: its place until it is renamed, and what it is known by.
+type data struct {
+	path      string
+	size      int64
+	old       hash.Hash // checksum
+	long      hash.Hash // os_hash_value
+	beginning [32]byte
+}
+
+func newData(path string) *data { return &data{path: path, old: md5.New(), long: sha512.New()} }
+
+// discard removes the file, unless it has been renamed.
+func (d *data) discard() { _ = os.Remove(d.path) }
+
+// fill reads all of it, and writes it to w.
+func (d *data) fill(w io.Writer, from io.Reader) error {
+	n, err := io.ReadFull(from, d.beginning[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
 	}
-	i, err := s.get(r.Context(), caller, id)
+	into := io.MultiWriter(w, d.old, d.long)
+	if _, err := into.Write(d.beginning[:n]); err != nil {
+		return err
+	}
+	more, err := io.Copy(into, from)
+	d.size = int64(n) + more
+	return err
+}
+
+// measure reads a file that is there.
+func measure(path string) (*data, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	d := newData(path)
+	return d, d.fill(io.Discard, file)
+}
+
+// receive takes the body of a request that brings an image's data into a file
+// of its own.
+func (s *Service) receive(r *http.Request, caller *service.Caller) (*record, *data, error) {
+	if r.Header.Get("Content-Type") != "application/octet-stream" {
+		return nil, nil, service.Fail(http.StatusUnsupportedMediaType, "The image's data must be application/octet-stream.")
+	}
+	i, err := s.get(r.Context(), caller, r.PathValue("id"))
 	if err == nil {
 		err = mayChange(caller, i.Owner)
 	}
@@ -33,38 +76,73 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request, caller *service
 		err = uploadable(i)
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	part, err := os.CreateTemp(s.Dir, i.ID+".part-*")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer os.Remove(part.Name()) // once renamed there is none
-	defer part.Close()
-	old, long := md5.New(), sha512.New()
-	size, err := io.Copy(io.MultiWriter(part, old, long), io.LimitReader(r.Body, mostData+1))
+	d := newData(part.Name())
+	if err := d.fill(part, io.LimitReader(r.Body, mostData+1)); err != nil {
+		_ = part.Close() // the first error says more
+		d.discard()
+		return nil, nil, &service.Error{Status: http.StatusBadRequest, Message: "The image's data did not arrive whole.", Err: err}
+	}
+	err = errors.Join(part.Sync(), part.Close())
+	if err == nil && d.size > mostData {
+		err = service.Fail(http.StatusRequestEntityTooLarge, "Image storage media is full: an image has at most %d bytes.", int64(mostData))
+	}
 	if err != nil {
-		return &service.Error{Status: http.StatusBadRequest, Message: "The image's data did not arrive whole.", Err: err}
+		d.discard()
+		return nil, nil, err
 	}
-	if size > mostData {
-		return service.Fail(http.StatusRequestEntityTooLarge, "Image storage media is full: an image has at most %d bytes.", int64(mostData))
-	}
-	if err := errors.Join(part.Sync(), part.Close()); err != nil {
+	return i, d, nil
+}
+
+func (s *Service) upload(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
+	i, received, err := s.receive(r, caller)
+	if err != nil {
 		return err
 	}
+	defer received.discard()
 	_, err = s.change(r.Context(), caller, i.ID, func(i *record) error {
 		if err := uploadable(i); err != nil {
 			return err
 		}
-		i.Status = "active"
-		i.Document["size"], i.Document["checksum"] = size, hex.EncodeToString(old.Sum(nil))
-		i.Document["os_hash_algo"], i.Document["os_hash_value"] = "sha512", hex.EncodeToString(long.Sum(nil))
-		return os.Rename(part.Name(), s.file(i.ID))
+		i.activate(received)
+		return os.Rename(received.path, s.file(i.ID))
 	})
 	if err != nil {
 		return err
 	}
 	return service.NoContent(w)
+}
+
+// activate says that the image has its data.
+func (i *record) activate(d *data) {
+	i.Status = "active"
+	i.Document["size"], i.Document["checksum"] = d.size, hex.EncodeToString(d.old.Sum(nil))
+	i.Document["os_hash_algo"], i.Document["os_hash_value"] = "sha512", hex.EncodeToString(d.long.Sum(nil))
+	i.Document["stores"] = store
+	if size, known := virtualSize(i.Document["disk_format"], d); known {
+		i.Document["virtual_size"] = size
+	}
+}
+
+// virtualSize is the size of the disk that a guest sees, of the formats that
+// tell it at their beginning. A qcow2 file has it as a big-endian number at byte
+// 24 (QEMU's docs/interop/qcow2).
+func virtualSize(format any, d *data) (int64, bool) {
+	switch format {
+	case "raw", "iso":
+		return d.size, true
+	case "qcow2":
+		if string(d.beginning[:4]) == "QFI\xfb" {
+			size := int64(binary.BigEndian.Uint64(d.beginning[24:32]))
+			return size, size >= 0
+		}
+	}
+	return 0, false
 }
 
 // uploadable refuses what has its data, or lacks what says how to read it.
@@ -85,7 +163,10 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request, caller *servi
 	if err != nil {
 		return err
 	}
-	if i.Status != "active" {
+	switch {
+	case i.Status == "deactivated" && !caller.Admin():
+		return service.Fail(http.StatusForbidden, "The requested image has been deactivated. Image data download is forbidden.")
+	case i.Status != "active" && i.Status != "deactivated":
 		return service.NoContent(w)
 	}
 	file, err := os.Open(s.file(i.ID))

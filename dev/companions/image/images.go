@@ -3,23 +3,17 @@ package image
 // Images: made, listed, shown, changed, tagged, deleted.
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/dev/companions/service"
 )
-
-const mostImages = 1000 // on a page
 
 func (s *Service) create(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
 	var body map[string]any
@@ -54,105 +48,9 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, caller *service
 		return err
 	}
 	w.Header().Set("Location", service.BaseURL(r)+"/v2/images/"+i.ID)
+	w.Header().Set("OpenStack-Image-Import-Methods", strings.Join(importMethods, ","))
+	w.Header().Set("OpenStack-Image-Store-Ids", store)
 	return service.JSON(w, http.StatusCreated, i.view())
-}
-
-// list gives images newest first; every other query word is a filter on what is
-// shown.
-func (s *Service) list(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
-	query := r.URL.Query()
-	limit := mostImages
-	if text := query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return service.Fail(http.StatusBadRequest, "limit param must be an integer")
-		}
-		limit = min(n, mostImages)
-	}
-	before := int64(1<<63 - 1)
-	if marker := query.Get("marker"); marker != "" {
-		last, err := s.get(r.Context(), caller, marker)
-		if err != nil {
-			return service.Fail(http.StatusBadRequest, "Invalid marker")
-		}
-		before = last.Seq
-	}
-	filters := url.Values{}
-	for name, values := range query {
-		if !slices.Contains([]string{"limit", "marker", "sort", "sort_key", "sort_dir"}, name) {
-			filters[name] = values
-		}
-	}
-	rows, err := s.Pool.Query(r.Context(), `SELECT `+columns+` FROM image.images WHERE `+seenBy+` AND seq < $3 ORDER BY seq DESC`,
-		caller.ProjectID(), caller.Admin(), before)
-	if err != nil {
-		return err
-	}
-	all, err := pgx.CollectRows(rows, scan)
-	if err != nil {
-		return err
-	}
-	shown := []map[string]any{}
-	more := false
-	for _, i := range all {
-		view := i.view()
-		if !matches(view, filters) {
-			continue
-		}
-		if more = len(shown) == limit; more {
-			break
-		}
-		shown = append(shown, view)
-	}
-	answer := map[string]any{"images": shown, "first": "/v2/images", "schema": "/v2/schemas/images"}
-	if more && limit > 0 {
-		query.Set("marker", shown[limit-1]["id"].(string))
-		answer["next"] = "/v2/images?" + query.Encode()
-	}
-	return service.JSON(w, http.StatusOK, answer)
-}
-
-func matches(view map[string]any, filters url.Values) bool {
-	hidden, _ := view["os_hidden"].(bool)
-	if hidden && filters.Get("os_hidden") != "true" {
-		return false
-	}
-	for name, values := range filters {
-		want := values[0]
-		switch name {
-		case "os_hidden", "member_status":
-		case "visibility":
-			if want != "all" && view["visibility"] != want {
-				return false
-			}
-		case "tag":
-			tags, _ := view["tags"].([]any)
-			if !slices.Contains(tags, any(want)) {
-				return false
-			}
-		default:
-			if !oneOf(want, view[name]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// oneOf says whether a value is the one wanted, or in "in:a,b".
-func oneOf(want string, value any) bool {
-	text, ok := value.(string)
-	if !ok {
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			return false
-		}
-		text = string(encoded)
-	}
-	if list, several := strings.CutPrefix(want, "in:"); several {
-		return slices.Contains(strings.Split(list, ","), text)
-	}
-	return text == want
 }
 
 func (s *Service) show(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
@@ -243,8 +141,10 @@ func (s *Service) remove(w http.ResponseWriter, r *http.Request, caller *service
 	if gone.RowsAffected() == 0 {
 		return service.Fail(http.StatusForbidden, "Image %s is protected and cannot be deleted.", i.ID)
 	}
-	if err := os.Remove(s.file(i.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range []string{s.file(i.ID), s.staged(i.ID)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return service.NoContent(w)
 }

@@ -58,10 +58,13 @@ func (i *record) view() map[string]any {
 	}
 	shown["id"], shown["owner"], shown["status"] = i.ID, i.Owner, i.Status
 	shown["visibility"], shown["protected"] = i.Visibility, i.Protected
-	shown["created_at"], shown["updated_at"] = i.CreatedAt.UTC().Format(time.RFC3339), i.UpdatedAt.UTC().Format(time.RFC3339)
+	shown["created_at"], shown["updated_at"] = stamp(i.CreatedAt), stamp(i.UpdatedAt)
 	shown["self"], shown["file"], shown["schema"] = "/v2/images/"+i.ID, "/v2/images/"+i.ID+"/file", "/v2/schemas/image"
 	return shown
 }
+
+// stamp is a time as clients read it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // set changes one field as its client asks for.
 func (i *record) set(caller *service.Caller, name string, value any) error {
@@ -146,22 +149,29 @@ const (
 	longestValue   = 65535
 )
 
-// seenBy says which images a caller may see; $1 is its project.
-const seenBy = `(owner = $1 OR visibility IN ('public', 'community') OR $2)`
+// seenBy says which images a caller may show: $1 is its project, $2 whether it
+// administers.
+const seenBy = `(i.owner = $1 OR i.visibility IN ('public', 'community') OR $2 OR i.visibility = 'shared' AND EXISTS (
+	SELECT FROM image.members m WHERE m.image_id = i.id AND m.member = $1))`
+
+// missing is the answer for what isn't there, or isn't the caller's to see.
+func missing(id string) error {
+	return service.Fail(http.StatusNotFound, "No image found with ID %s", bounded(id))
+}
 
 // get reads an image that the caller may see.
 func (s *Service) get(ctx context.Context, caller *service.Caller, id string) (*record, error) {
-	missing := service.Fail(http.StatusNotFound, "No image found with ID %s", bounded(id))
-	if _, err := uuid.Parse(id); err != nil {
-		return nil, missing
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != 36 {
+		return nil, missing(id)
 	}
-	rows, err := s.Pool.Query(ctx, `SELECT `+columns+` FROM image.images WHERE `+seenBy+` AND id = $3`, caller.ProjectID(), caller.Admin(), id)
+	rows, err := s.Pool.Query(ctx, `SELECT `+columns+` FROM image.images i WHERE `+seenBy+` AND i.id = $3`, caller.ProjectID(), caller.Admin(), parsed)
 	if err != nil {
 		return nil, err
 	}
 	found, err := pgx.CollectExactlyOneRow(rows, scan)
 	if service.Missing(err) {
-		return nil, missing
+		return nil, missing(id)
 	}
 	return found, err
 }
@@ -178,7 +188,7 @@ func (s *Service) change(ctx context.Context, caller *service.Caller, id string,
 		}
 		i, err := pgx.CollectExactlyOneRow(rows, scan)
 		if service.Missing(err) {
-			return service.Fail(http.StatusNotFound, "No image found with ID %s", bounded(id))
+			return missing(id)
 		}
 		if err != nil {
 			return err

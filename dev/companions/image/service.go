@@ -53,6 +53,18 @@ func New(cfg Config) (*Service, error) {
 	rt.Handle("DELETE /v2/images/{id}", s.remove)
 	rt.Handle("PUT /v2/images/{id}/file", s.upload)
 	rt.Handle("GET /v2/images/{id}/file", s.download)
+	rt.Handle("PUT /v2/images/{id}/stage", s.stage)
+	rt.Handle("POST /v2/images/{id}/import", s.importImage)
+	rt.Handle("POST /v2/images/{id}/actions/deactivate", s.become("deactivated"))
+	rt.Handle("POST /v2/images/{id}/actions/reactivate", s.become("active"))
+	rt.Handle("GET /v2/images/{id}/members", s.listMembers)
+	rt.Handle("POST /v2/images/{id}/members", s.addMember)
+	rt.Handle("GET /v2/images/{id}/members/{member}", s.showMember)
+	rt.Handle("PUT /v2/images/{id}/members/{member}", s.answerMembership)
+	rt.Handle("DELETE /v2/images/{id}/members/{member}", s.removeMember)
+	rt.Handle("GET /v2/schemas/{name}", s.showSchema)
+	rt.Handle("GET /v2/info/import", s.importInfo)
+	rt.Handle("GET /v2/info/stores", s.storesInfo)
 	rt.Handle("PUT /v2/images/{id}/tags/{tag}", s.tag(true))
 	rt.Handle("DELETE /v2/images/{id}/tags/{tag}", s.tag(false))
 	s.router = rt
@@ -74,7 +86,7 @@ func writeFault(w http.ResponseWriter, _ *http.Request, e *service.Error) {
 func versions(status int) service.Endpoint {
 	return func(w http.ResponseWriter, r *http.Request, _ *service.Caller) error {
 		return service.JSON(w, status, map[string]any{"versions": []any{map[string]any{
-			"id": "v2.9", "status": "CURRENT",
+			"id": "v2.17", "status": "CURRENT",
 			"links": []any{map[string]any{"rel": "self", "href": service.BaseURL(r) + "/v2/"}},
 		}}})
 	}
