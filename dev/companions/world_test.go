@@ -206,10 +206,16 @@ var octets = http.Header{"Content-Type": {"application/octet-stream"}}
 // available waits for a volume or the like.
 func (w *world) available(path, one string) {
 	w.t.Helper()
+	w.until(path, one, func(status string) bool { return status == "available" })
+}
+
+// until waits for a state.
+func (w *world) until(path, one string, is func(status string) bool) {
+	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		answer := w.ask("admin", "block-storage", "3.71", "GET", path, "", nil)
 		switch status := answer.TextAt(one, "status"); {
-		case status == "available":
+		case is(status):
 			return
 		case status == "error" || time.Now().After(deadline):
 			w.t.Fatalf("%s is %q: %s", path, status, answer.Text)

@@ -33,6 +33,7 @@ var extensions = []struct{ alias, name, about string }{
 	{"availability_zone", "Availability Zone", "The availability zone extension."},
 	{"binding", "Port Binding", "Expose port bindings of a virtual port to external application"},
 	{"binding-extended", "Port Bindings Extended", "Expose port bindings of a virtual port to external application"},
+	{"dns-integration", "DNS Integration", "Provides integration with DNS."},
 	{"external-net", "Neutron external network", "Adds external network attribute to network resource."},
 	{"extra_dhcp_opt", "Neutron Extra DHCP options", "Extra options configuration for DHCP."},
 	{"ext-gw-mode", "Neutron L3 Configurable external gateway mode", "Extension of the router abstraction for specifying whether SNAT should occur on the external gateway"},
@@ -49,6 +50,7 @@ var extensions = []struct{ alias, name, about string }{
 	{"quotas", "Quota management support", "Expose functions for quotas management per project"},
 	{"router", "Neutron L3 Router", "Router abstraction for basic L3 forwarding between L2 Neutron networks and access to external networks via a NAT gateway."},
 	{"router_availability_zone", "Router Availability Zone", "Availability zone support for router."},
+	{"segment", "Segment", "Segments extension."},
 	{"security-group", "security-group", "The security groups extension."},
 	{"security-groups-normalized-cidr", "Normalized CIDR field for security group rules", "Add new field with normalized remote_ip_prefix cidr in SG rule"},
 	{"sorting", "Sorting support", "Extension that indicates that sorting is enabled."},
@@ -99,4 +101,9 @@ func (s *Service) listZones(w http.ResponseWriter, _ *http.Request, _ *service.C
 		list = append(list, map[string]any{"name": zone, "resource": resource, "state": "available"})
 	}
 	return service.JSON(w, http.StatusOK, map[string]any{"availability_zones": list})
+}
+
+// listSegments is empty: no network here is routed, so none has segments.
+func (s *Service) listSegments(w http.ResponseWriter, _ *http.Request, _ *service.Caller) error {
+	return service.JSON(w, http.StatusOK, map[string]any{"segments": []any{}})
 }

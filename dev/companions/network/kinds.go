@@ -97,6 +97,7 @@ var networks = &kind{
 		both("admin_state_up", true, boolean),
 		both("shared", false, boolean).admins(),
 		both("router:external", false, boolean).admins(),
+		both("dns_domain", "", dnsDomain),
 		both("mtu", float64(1500), number(68, 9000)),
 		both("port_security_enabled", true, boolean),
 		once("provider:network_type", none, oneOf("flat", "vlan", "local")).secret(),
@@ -124,6 +125,7 @@ var subnets = &kind{
 		once("ipv6_ra_mode", nil, oneOf(nil, "dhcpv6-stateful")),
 		once("ipv6_address_mode", nil, oneOf(nil, "dhcpv6-stateful")),
 		once("subnetpool_id", nil, oneOf(nil)),
+		once("segment_id", nil, oneOf(nil)),
 	),
 }
 
@@ -147,6 +149,9 @@ var ports = &kind{
 		both("binding:profile", map[string]any{}, anyObject).secret(),
 		attribute{name: "binding:vif_type", adminRead: true},
 		attribute{name: "binding:vif_details", adminRead: true},
+		both("dns_name", "", dnsName),
+		shown("dns_assignment"),
+		shown("qos_policy_id"), attribute{name: "resource_request", adminRead: true},
 		shown("status"),
 	),
 }
@@ -207,7 +212,7 @@ var kinds = []*kind{networks, subnets, ports, securityGroups, securityGroupRules
 func init() {
 	networks.hooks = hooks{onCreate: createNetwork, onRemove: removeNetwork, derive: networkSubnets}
 	subnets.hooks = hooks{onCreate: createSubnet, onUpdate: updateSubnet, onRemove: removeSubnet}
-	ports.hooks = hooks{onCreate: createPort, onStored: storePort, onUpdate: updatePort, onRemove: removePort}
+	ports.hooks = hooks{onCreate: createPort, onStored: storePort, onUpdate: updatePort, onRemove: removePort, derive: portNames}
 	securityGroups.hooks = hooks{onCreate: createGroup, onStored: storeGroup, onUpdate: updateGroup, onRemove: removeGroup, derive: groupRules}
 	securityGroupRules.hooks = hooks{onCreate: createRule}
 	routers.hooks = hooks{onCreate: createRouter, onStored: storeRouter, onUpdate: updateRouter, onRemove: removeRouter}

@@ -63,6 +63,8 @@ func (s *Service) routes() {
 	rt.Handle("GET /v2.0/agents/{id}", s.showAgent)
 	rt.Handle("GET /v2.0/availability_zones", s.listZones)
 
+	rt.Handle("GET /v2.0/segments", s.listSegments)
+
 	for _, k := range kinds {
 		base := "/v2.0/" + k.path()
 		rt.Handle("GET "+base, s.list(k))

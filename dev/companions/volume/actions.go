@@ -68,6 +68,10 @@ var actions = map[string]action{
 	"os-unset_image_metadata":  {status: http.StatusOK, run: unsetImageMetadata},
 	"os-show_image_metadata":   {status: http.StatusOK, run: showImageMetadata},
 	"os-reset_status":          {status: http.StatusAccepted, admin: true, run: resetStatus},
+	"os-volume_upload_image":   {status: http.StatusAccepted, run: uploadImage},
+	"os-reimage":               {status: http.StatusAccepted, run: reimage},
+
+	"os-migrate_volume_completion": {status: http.StatusOK, admin: true, run: completeMigration},
 }
 
 func (s *Service) volumeAction(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {

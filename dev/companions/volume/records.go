@@ -44,6 +44,7 @@ type record struct {
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 	TypeName      string
+	UploadTo      *string // the image that it becomes
 }
 
 // snapshot is a row of volume.snapshots.

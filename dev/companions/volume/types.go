@@ -19,13 +19,14 @@ type volumeType struct {
 	Description *string
 	IsPublic    bool
 	ExtraSpecs  map[string]string
+	QosSpecsID  *string
 }
 
 const defaultType = "__DEFAULT__"
 
 func typeView(t *volumeType) map[string]any {
 	return map[string]any{"id": t.ID, "name": t.Name, "description": t.Description, "is_public": t.IsPublic,
-		"os-volume-type-access:is_public": t.IsPublic, "extra_specs": t.ExtraSpecs, "qos_specs_id": nil}
+		"os-volume-type-access:is_public": t.IsPublic, "extra_specs": t.ExtraSpecs, "qos_specs_id": t.QosSpecsID}
 }
 
 // volumeType finds a type by id or name; nil is the default one.
@@ -137,14 +138,6 @@ func (s *Service) deleteType(w http.ResponseWriter, r *http.Request, caller *ser
 	}
 	w.WriteHeader(http.StatusAccepted)
 	return nil
-}
-
-// listQoS is empty: a file has no quality of service.
-func (s *Service) listQoS(w http.ResponseWriter, _ *http.Request, caller *service.Caller) error {
-	if !caller.Admin() {
-		return forbidden("volume_extension:qos_specs_manage:get_all")
-	}
-	return service.JSON(w, http.StatusOK, map[string]any{"qos_specs": []any{}})
 }
 
 func (s *Service) listZones(w http.ResponseWriter, _ *http.Request, _ *service.Caller) error {

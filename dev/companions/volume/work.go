@@ -47,6 +47,11 @@ func (s *Service) workAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		for _, work := range []func(context.Context) error{s.workOnUploads, s.workOnBackups} {
+			if err := work(ctx); err != nil {
+				return err
+			}
+		}
 		for _, one := range snapshots {
 			if err := s.workOnSnapshot(ctx, one); err != nil {
 				return err
@@ -96,9 +101,12 @@ func (s *Service) workOnVolume(ctx context.Context, v *record) error {
 			}
 			return nil
 		}
-		_, err := tx.Exec(ctx, `UPDATE volume.volumes SET status = 'available', bootable = bootable OR image_id IS NOT NULL, updated_at = now()
+		done, err := tx.Exec(ctx, `UPDATE volume.volumes SET bootable = bootable OR image_id IS NOT NULL, updated_at = now()
 			WHERE id = $1 AND status IN ('creating', 'downloading', 'extending')`, v.ID)
-		return err
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		return settle(ctx, tx, v.ID)
 	})
 }
 
