@@ -10,14 +10,12 @@ import (
 	"testing"
 )
 
-// request is one of them: "nova 3.44 POST /attachments" with the status that it
-// gets and, after "->", members that its answer has.
+// request is one of them, with what it must get.
 type request struct {
-	service, method, path, body string
+	service, method, path, body string // a service "identity as demo" is asked by that user, else by the administrator
 	status                      int
-	has                         string // "attachment.connection_info", several by blanks
-	header                      http.Header
-	microversion                string
+	has                         string      // members of the answer, "attachment.connection_info", several by blanks
+	header                      http.Header // those of tokens name users
 }
 
 func get(service, path, has string) request {
@@ -54,6 +52,9 @@ var elsewhere = map[string]string{
 var password = `{"auth":{"identity":{"methods":["password"],"password":{"user":{"id":"{demo_user}","password":"{demo_password}"}}},"scope":{"project":{"id":"{demo_project}"}}}}`
 
 var subject = http.Header{"X-Subject-Token": {"admin"}}
+
+// byService is what a service's requests in a user's name carry.
+var byService = http.Header{"X-Service-Token": {"holdfast"}}
 
 // served has the requests by server, service and text of the contract.
 var served = map[string][]request{
@@ -108,7 +109,7 @@ var served = map[string][]request{
 		get("block-storage", "/volumes/{volume}", "volume.status")},
 	"nova cinder PUT /v3/attachments/{id} (3.44)":                         {put("block-storage", "/attachments/{attachment}", `{"attachment":{"connector":{"host":"one","initiator":"i","ip":"127.0.0.1","mountpoint":"/dev/vdb"}}}`, 200, "attachment.connection_info")},
 	`nova cinder POST /v3/attachments/{id}/action {"os-complete"} (3.44)`: {send("block-storage", "/attachments/{connected}/action", `{"os-complete":null}`, 204, "")},
-	"nova cinder DELETE /v3/attachments/{id}":                             {remove("block-storage", "/attachments/{connected}", 200)},
+	"nova cinder DELETE /v3/attachments/{id}":                             {{service: "block-storage", method: "DELETE", path: "/attachments/{connected}", header: byService, status: 200, has: "attachments"}},
 	"nova cinder GET /v3/attachments/{id}":                                {get("block-storage", "/attachments/{attachment}", "attachment.connection_info attachment.volume_id attachment.instance")},
 	"nova cinder POST /v3/volumes/{id}/action": {
 		action(`{"os-reserve":null}`, 202), action(`{"os-unreserve":null}`, 202), action(`{"os-reserve":null}`, 202),
@@ -252,17 +253,16 @@ func (w *world) send(r request) {
 		user = "admin"
 	}
 	header := r.header.Clone()
-	if header.Get("X-Subject-Token") != "" {
-		header.Set("X-Subject-Token", w.tokens[header.Get("X-Subject-Token")])
-	}
-	if service == "block-storage" && r.microversion == "" {
-		r.microversion = "3.71"
+	for _, name := range []string{"X-Subject-Token", "X-Service-Token"} {
+		if of := header.Get(name); of != "" {
+			header.Set(name, w.tokens[of])
+		}
 	}
 	if service == "block-storage" && strings.HasPrefix(r.path, "/volumes/") {
 		w.idle() // what went before may be at work
 	}
 	path := w.fill(r.path)
-	answer := w.ask(user, service, r.microversion, r.method, path, w.fill(r.body), header)
+	answer := w.ask(user, service, "3.71", r.method, path, w.fill(r.body), header)
 	if answer.Status != r.status {
 		w.t.Fatalf("%s %s: status %d, want %d: %s", r.method, path, answer.Status, r.status, answer.Text)
 	}
