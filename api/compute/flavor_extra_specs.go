@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"holdfast.dev/api/rest"
-	"holdfast.dev/internal/extraspecs"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -91,8 +90,12 @@ func noExtraSpec(flavor, name string) error {
 // checkExtraSpecs says whether flavors may have these; the first that may not,
 // by name, is the fault.
 func checkExtraSpecs(specs map[string]string) error {
+	t, err := embedded()
+	if err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(specs)) {
-		if err := extraspecs.Check(name, specs[name]); err != nil {
+		if err := t.extraSpecs.Check(name, specs[name]); err != nil {
 			return err
 		}
 	}

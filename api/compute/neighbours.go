@@ -17,6 +17,7 @@ type Neighbours interface {
 	Networks(ctx context.Context, who identity.Identity) ([]openstack.Network, error)
 	Port(ctx context.Context, who identity.Identity, id string) (*openstack.Port, error)
 	SecurityGroups(ctx context.Context, who identity.Identity) (map[string]string, error)
+	ServerSecurityGroups(ctx context.Context, who identity.Identity, serverIDs ...string) (map[string][]openstack.SecurityGroup, error)
 	Volume(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 	Snapshot(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 }

@@ -5,7 +5,6 @@ package compute
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"holdfast.dev/api/rest"
@@ -13,8 +12,6 @@ import (
 	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/validation"
-	"holdfast.dev/schemas"
 )
 
 // Engine is what the handlers ask of internal/engine.
@@ -59,9 +56,6 @@ var Versions = microversion.Scheme{
 	Max:     microversion.V(2, 104),
 	Default: microversion.V(2, 1),
 }
-
-// requestSchemas are read once a process.
-var requestSchemas = sync.OnceValues(func() (*validation.Set, error) { return validation.Load(schemas.ComputeRequests) })
 
 // Service makes the service for rest.New.
 func (a *API) Service() *rest.Service {
@@ -114,6 +108,7 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:show", Success: 204, Handler: a.showTag},
 		{Method: "PUT", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:update", Success: 201, Handler: a.addTag},
 		{Method: "DELETE", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:delete", Success: 204, Handler: a.deleteTag},
+		{Method: "GET", Path: "/servers/{server_id}/os-security-groups", Policy: "os_compute_api:os-security-groups:list", Success: 200, Handler: a.listServerSecurityGroups},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions", Policy: "os_compute_api:os-instance-actions:list", Success: 200, Handler: a.listInstanceActions},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions/{id}", Policy: "os_compute_api:os-instance-actions:show", Success: 200, Handler: a.showInstanceAction},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},

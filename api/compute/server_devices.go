@@ -6,6 +6,7 @@ package compute
 import (
 	"net/netip"
 
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -17,11 +18,14 @@ type address struct {
 	Type    string `json:"OS-EXT-IPS:type"`
 }
 
-// addresses are those of the ports that are bound, in their order. Floating
-// ones are Neutron's to know and not shown.
-func (v serverView) addresses() map[string][]address {
+// addressesOf are those of the ports that are bound, in their order. Floating
+// ones are Neutron's to know and not shown, and none while the server is built.
+func addressesOf(s *compute.Server) map[string][]address {
 	all := map[string][]address{}
-	for _, p := range v.Ports {
+	if s.VMState == servers.VMBuilding {
+		return all
+	}
+	for _, p := range s.Ports {
 		for _, ip := range p.FixedIPs {
 			version := 4
 			if a, err := netip.ParseAddr(ip.Address); err == nil && a.Is6() {

@@ -12,7 +12,7 @@ func (a *API) listIPs(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"addresses": plainAddresses(a.view(r, server).addresses())}), nil
+	return rest.JSON(map[string]any{"addresses": plainAddresses(addressesOf(server))}), nil
 }
 
 func (a *API) showIPs(r *rest.Request) (*rest.Response, error) {
@@ -20,7 +20,7 @@ func (a *API) showIPs(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	addresses, ok := plainAddresses(a.view(r, server).addresses())[r.Param("id")]
+	addresses, ok := plainAddresses(addressesOf(server))[r.Param("id")]
 	if !ok {
 		return nil, faults.New(faults.NotFound, "NetworkNotFound", "Instance is not a member of specified network")
 	}

@@ -43,7 +43,11 @@ func (a *API) updateServer(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := a.view(r, server).detail()
+	views, err := a.views(r, server)
+	if err != nil {
+		return nil, err
+	}
+	shown := views[0].detail()
 	if !r.Has(75) {
 		for name := range shown {
 			if !slices.Contains(shownAfterUpdate, name) {

@@ -5,11 +5,14 @@ package compute
 // microversions.json.
 
 import (
+	"encoding/base64"
+	"net/http"
 	"slices"
 	"time"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
@@ -17,12 +20,60 @@ import (
 // serverView is a server about to be shown to somebody.
 type serverView struct {
 	*compute.Server
-	request   *rest.Request
-	downAfter time.Duration
+	*viewer
+	// groups and userData are what the server's own row doesn't have; only
+	// views has them.
+	groups   []openstack.SecurityGroup
+	userData []byte
 }
 
-func (a *API) view(r *rest.Request, s *compute.Server) serverView {
-	return serverView{s, r, a.HostDownAfter}
+// viewer is who looks, the same for all servers of an answer.
+type viewer struct {
+	request   *rest.Request
+	downAfter time.Duration
+	tables    *tables
+	// asked are the policies that were asked about, and whether they let.
+	asked map[string]bool
+}
+
+// may asks each policy once.
+func (v *viewer) may(rule string) bool {
+	let, known := v.asked[rule]
+	if !known {
+		let = v.request.Allows(rule, nil)
+		v.asked[rule] = let
+	}
+	return let
+}
+
+// views are servers with all that is shown of them: one question to the
+// database and two to Neutron, however many servers there are.
+func (a *API) views(r *rest.Request, servers ...*compute.Server) ([]serverView, error) {
+	t, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	who := &viewer{request: r, downAfter: a.HostDownAfter, tables: t, asked: map[string]bool{}}
+	var userData map[string][]byte
+	if r.Has(3) && who.may(policyAttributes) {
+		if userData, err = compute.UserData(r.Context(), a.DB.Pool, a.Secrets, idsOf(servers)...); err != nil {
+			return nil, err
+		}
+	}
+	groups := a.groupsOf(r, servers...)
+	all := make([]serverView, len(servers))
+	for i, s := range servers {
+		all[i] = serverView{s, who, groups[s.ID], userData[s.ID]}
+	}
+	return all, nil
+}
+
+func idsOf(servers []*compute.Server) []string {
+	ids := make([]string, len(servers))
+	for i, s := range servers {
+		ids[i] = s.ID
+	}
+	return ids
 }
 
 // field is one row: a name, the microversions that show it, the policy that it
@@ -39,10 +90,12 @@ type absentValue struct{}
 
 var absent absentValue
 
-// Policies that fields take; by default each is an administrator's.
+// Policies that fields take.
 const (
-	policyAttributes = "os_compute_api:os-extended-server-attributes"
-	policyHostStatus = "os_compute_api:servers:show:host_status"
+	policyAttributes  = "os_compute_api:os-extended-server-attributes"
+	policyHostStatus  = "os_compute_api:servers:show:host_status"
+	policyHostUnknown = "os_compute_api:servers:show:host_status:unknown-only"
+	policyExtraSpecs  = "os_compute_api:servers:show:flavor-extra-specs"
 )
 
 var serverFields = []field{
@@ -58,7 +111,7 @@ var serverFields = []field{
 	{name: "flavor", versions: microversion.From(47), value: func(v serverView) any { return v.flavorCopy() }},
 	{name: "created", value: func(v serverView) any { return second(v.CreatedAt) }},
 	{name: "updated", value: func(v serverView) any { return second(v.UpdatedAt) }},
-	{name: "addresses", value: func(v serverView) any { return v.addresses() }},
+	{name: "addresses", value: func(v serverView) any { return addressesOf(v.Server) }},
 	{name: "accessIPv4", value: func(v serverView) any { return v.AccessIPv4 }},
 	{name: "accessIPv6", value: func(v serverView) any { return v.AccessIPv6 }},
 	{name: "links", value: func(v serverView) any { return selfLinks(v.request, "servers", v.ID) }},
@@ -73,6 +126,7 @@ var serverFields = []field{
 	{name: "OS-EXT-STS:task_state", value: func(v serverView) any { return nullIfEmpty(string(v.TaskState)) }},
 	{name: "OS-EXT-STS:vm_state", value: func(v serverView) any { return v.VMState }},
 	{name: "OS-EXT-STS:power_state", value: func(v serverView) any { return v.PowerState }},
+	{name: "security_groups", value: func(v serverView) any { return v.groupNames() }},
 	{name: "os-extended-volumes:volumes_attached", versions: microversion.Until(2), value: func(v serverView) any { return v.attachedIDs() }},
 	{name: "os-extended-volumes:volumes_attached", versions: microversion.From(3), value: func(v serverView) any { return v.attached() }},
 	{name: "OS-EXT-SRV-ATTR:host", policy: policyAttributes, value: func(v serverView) any { return nullIfEmpty(v.hostName()) }},
@@ -80,35 +134,28 @@ var serverFields = []field{
 	{name: "OS-EXT-SRV-ATTR:instance_name", policy: policyAttributes, value: func(v serverView) any { return servers.InstanceName(v.ID) }},
 	{name: "OS-EXT-SRV-ATTR:reservation_id", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.ReservationID }},
 	{name: "OS-EXT-SRV-ATTR:launch_index", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.LaunchIndex }},
-	{name: "OS-EXT-SRV-ATTR:kernel_id", versions: microversion.From(3), policy: policyAttributes, value: func(serverView) any { return "" }},
-	{name: "OS-EXT-SRV-ATTR:ramdisk_id", versions: microversion.From(3), policy: policyAttributes, value: func(serverView) any { return "" }},
-	{name: "OS-EXT-SRV-ATTR:root_device_name", versions: microversion.From(3), policy: policyAttributes, value: func(serverView) any { return nil }},
-	{name: "OS-EXT-SRV-ATTR:user_data", versions: microversion.From(3), policy: policyAttributes, value: func(serverView) any { return nil }},
+	{name: "OS-EXT-SRV-ATTR:kernel_id", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.ImageProperties["kernel_id"] }},
+	{name: "OS-EXT-SRV-ATTR:ramdisk_id", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.ImageProperties["ramdisk_id"] }},
+	{name: "OS-EXT-SRV-ATTR:root_device_name", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.rootDevice() }},
+	{name: "OS-EXT-SRV-ATTR:user_data", versions: microversion.From(3), policy: policyAttributes, value: func(v serverView) any { return v.userDataText() }},
 	{name: "OS-EXT-SRV-ATTR:hostname", versions: microversion.Between(3, 89), policy: policyAttributes, value: func(v serverView) any { return v.Hostname }},
 	{name: "OS-EXT-SRV-ATTR:hostname", versions: microversion.From(90), value: func(v serverView) any { return v.Hostname }},
 	{name: "locked", versions: microversion.From(9), value: func(v serverView) any { return v.Locked }},
-	{name: "host_status", versions: microversion.From(16), policy: policyHostStatus, value: func(v serverView) any { return v.hostStatus() }},
+	{name: "host_status", versions: microversion.From(16), value: func(v serverView) any { return v.hostStatus() }},
 	{name: "description", versions: microversion.From(19), value: func(v serverView) any { return v.Description }},
 	{name: "tags", versions: microversion.From(26), value: func(v serverView) any { return append([]string{}, v.Tags...) }},
-	{name: "trusted_image_certificates", versions: microversion.From(63), value: func(serverView) any { return nil }},
+	{name: "trusted_image_certificates", versions: microversion.From(63), value: func(v serverView) any { return v.TrustedCertificates }},
 	{name: "server_groups", versions: microversion.From(71), value: func(serverView) any { return []string{} }},
 	{name: "locked_reason", versions: microversion.From(73), value: func(v serverView) any { return v.LockedReason }},
 	{name: "pinned_availability_zone", versions: microversion.From(96), value: func(v serverView) any { return nullIfEmpty(v.AvailabilityZone) }},
 	{name: "scheduler_hints", versions: microversion.From(100), value: func(v serverView) any { return orEmpty(v.Placement.Hints) }},
 }
 
-// listed is the server as shown in detailed lists: its groups are left out.
-func (v serverView) listed() map[string]any {
-	shown := v.detail()
-	delete(shown, "server_groups")
-	return shown
-}
-
 // detail is the server as shown alone.
 func (v serverView) detail() map[string]any {
 	shown := make(map[string]any, len(serverFields))
 	for _, f := range serverFields {
-		if !f.versions.Has(v.request.Version) || f.policy != "" && !v.request.Allows(f.policy, nil) {
+		if !f.versions.Has(v.request.Version) || f.policy != "" && !v.may(f.policy) {
 			continue
 		}
 		if value := f.value(v); value != absent {
@@ -117,15 +164,6 @@ func (v serverView) detail() map[string]any {
 	}
 	return shown
 }
-
-// summary is the server as shown in plain lists.
-func (v serverView) summary() map[string]any {
-	return map[string]any{"id": v.ID, "name": v.Name, "links": selfLinks(v.request, "servers", v.ID)}
-}
-
-// diskConfigManual is OS-DCF:diskConfig of servers whose image doesn't ask for
-// automatic partitioning.
-const diskConfigManual = "MANUAL"
 
 type link struct {
 	Rel  string `json:"rel"`
@@ -156,8 +194,17 @@ func (v serverView) zone() string {
 	return v.AvailabilityZone
 }
 
-// hostStatus is what an administrator sees of the server's host.
-func (v serverView) hostStatus() string {
+// hostStatus is what administrators see of the server's host; some see it only
+// where it is not known.
+func (v serverView) hostStatus() any {
+	status := v.wordOfHost()
+	if v.may(policyHostStatus) || status == "UNKNOWN" && v.may(policyHostUnknown) {
+		return status
+	}
+	return absent
+}
+
+func (v serverView) wordOfHost() string {
 	switch {
 	case v.Host == nil:
 		return ""
@@ -177,9 +224,42 @@ func (v serverView) image() any {
 	}
 	image := map[string]any{"id": v.ImageID, "links": []link{{"bookmark", v.request.Bookmark("images", v.ImageID)}}}
 	if v.request.Has(98) {
-		image["properties"] = orEmpty(v.ImageProperties)
+		properties := map[string]string{}
+		for name, value := range v.ImageProperties {
+			if v.tables.imageProperties[name] {
+				properties[name] = value
+			}
+		}
+		image["properties"] = properties
 	}
 	return image
+}
+
+// rootDevice is what the guest's first disk is called on its bus, once the
+// server has run.
+func (v serverView) rootDevice() any {
+	name := v.ImageProperties["root_device_name"]
+	switch bus := v.ImageProperties["hw_disk_bus"]; {
+	case v.LaunchedAt == nil:
+		return nil
+	case name != "":
+		return name
+	case bus == "scsi", bus == "sata", bus == "usb":
+		return "/dev/sda"
+	case bus == "ide":
+		return "/dev/hda"
+	case bus == "fdc":
+		return "/dev/fda"
+	}
+	return "/dev/vda"
+}
+
+// userDataText is base64, as it was sent.
+func (v serverView) userDataText() any {
+	if v.userData == nil {
+		return nil
+	}
+	return base64.StdEncoding.EncodeToString(v.userData)
 }
 
 func (v serverView) flavorLink() any {
@@ -188,15 +268,18 @@ func (v serverView) flavorLink() any {
 
 // flavorCopy is the flavor as it was when the server was made.
 func (v serverView) flavorCopy() any {
-	return map[string]any{
+	shown := map[string]any{
 		"original_name": v.Flavor.Name,
 		"vcpus":         v.Flavor.VCPUs,
 		"ram":           v.Flavor.MemoryMB,
 		"disk":          v.Flavor.RootGB,
 		"ephemeral":     v.Flavor.EphemeralGB,
 		"swap":          v.Flavor.SwapMB,
-		"extra_specs":   orEmpty(v.Flavor.ExtraSpecs),
 	}
+	if v.may(policyExtraSpecs) {
+		shown["extra_specs"] = orEmpty(v.Flavor.ExtraSpecs)
+	}
+	return shown
 }
 
 // progressStatuses are those that show how far an operation has come.
@@ -216,7 +299,7 @@ func (v serverView) fault() any {
 		return absent
 	}
 	fault := map[string]any{"code": v.Fault.Code, "created": second(v.Fault.CreatedAt), "message": v.Fault.Message}
-	if v.Fault.Details != "" && v.request.Identity.IsAdmin {
+	if v.Fault.Details != "" && (v.request.Identity.IsAdmin || v.Fault.Code != http.StatusInternalServerError) {
 		fault["details"] = v.Fault.Details
 	}
 	return fault

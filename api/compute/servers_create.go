@@ -179,29 +179,30 @@ func newServer(who rest.Identity, b *build, index int) *compute.Server {
 		host = hostname(name, id)
 	}
 	server := &compute.Server{
-		ID:               id,
-		ProjectID:        who.ProjectID,
-		UserID:           who.UserID,
-		Name:             name,
-		Hostname:         host,
-		Description:      asked.Description,
-		Flavor:           *b.flavor,
-		VCPUs:            b.flavor.VCPUs,
-		MemoryMB:         b.flavor.MemoryMB,
-		DiskGB:           b.flavor.DiskGB(),
-		ImageID:          string(asked.ImageRef),
-		Metadata:         asked.Metadata,
-		SystemMetadata:   map[string]string{},
-		KeyName:          asked.KeyName,
-		ConfigDrive:      bool(asked.ConfigDrive),
-		DiskConfig:       asked.DiskConfig,
-		AvailabilityZone: asked.Zone,
-		Placement:        asked.placement,
-		LaunchIndex:      index,
-		AccessIPv4:       asked.AccessIPv4,
-		AccessIPv6:       asked.AccessIPv6,
-		VMState:          servers.VMBuilding,
-		TaskState:        servers.TaskScheduling,
+		ID:                  id,
+		ProjectID:           who.ProjectID,
+		UserID:              who.UserID,
+		Name:                name,
+		Hostname:            host,
+		Description:         asked.Description,
+		Flavor:              *b.flavor,
+		VCPUs:               b.flavor.VCPUs,
+		MemoryMB:            b.flavor.MemoryMB,
+		DiskGB:              b.flavor.DiskGB(),
+		ImageID:             string(asked.ImageRef),
+		Metadata:            asked.Metadata,
+		SystemMetadata:      map[string]string{},
+		KeyName:             asked.KeyName,
+		ConfigDrive:         bool(asked.ConfigDrive),
+		DiskConfig:          asked.DiskConfig,
+		TrustedCertificates: asked.Certificates,
+		AvailabilityZone:    asked.Zone,
+		Placement:           asked.placement,
+		LaunchIndex:         index,
+		AccessIPv4:          asked.AccessIPv4,
+		AccessIPv6:          asked.AccessIPv6,
+		VMState:             servers.VMBuilding,
+		TaskState:           servers.TaskScheduling,
 	}
 	if bootsFromVolume(b.devices) {
 		// The root disk is Cinder's and takes no room on the host.
@@ -220,6 +221,9 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 			return err
 		}
 		if err := fewEnough(b.asked.Metadata, limits["metadata_items"]); err != nil {
+			return err
+		}
+		if err := b.asked.checkFiles(limits); err != nil {
 			return err
 		}
 		n, err := compute.ChargeServers(r.Context(), tx, r.Identity.ProjectID, b.servers[0].Delta(), b.asked.count.least, b.asked.count.most)

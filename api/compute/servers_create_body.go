@@ -4,7 +4,6 @@ package compute
 // it without asking anybody.
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ type createRequest struct {
 	MaxCount         *whole            `json:"max_count"`
 	ReservationAlone truth             `json:"return_reservation_id"`
 	UserData         *string           `json:"user_data"`
-	Personality      []json.RawMessage `json:"personality"`
+	Personality      []fileRequest     `json:"personality"`
 	Description      *string           `json:"description"`
 	Tags             []string          `json:"tags"`
 	Certificates     []string          `json:"trusted_image_certificates"`
@@ -85,7 +84,7 @@ func readCreate(r *rest.Request) (*createRequest, error) {
 	if asked.hints == nil {
 		asked.hints = body.Older
 	}
-	for _, read := range []func(*rest.Request) error{asked.readImage, asked.readCount, asked.readPlacement, asked.readLimits} {
+	for _, read := range []func(*rest.Request) error{asked.readImage, asked.readCount, asked.readPlacement, asked.readCertificates} {
 		if err := read(r); err != nil {
 			return nil, err
 		}
@@ -148,35 +147,19 @@ func (c *createRequest) readPlacement(r *rest.Request) error {
 	return r.Enforce("os_compute_api:servers:create:forced_host", nil)
 }
 
-// readLimits refuses what isn't done, and what only some may.
-func (c *createRequest) readLimits(r *rest.Request) error {
-	if len(c.Personality) > 0 {
-		return faults.New(faults.Invalid, "NoPersonality", "Files can't be injected into servers; use user_data.")
+// readCertificates: only some may say what their image is checked by, and only
+// of an image.
+func (c *createRequest) readCertificates(r *rest.Request) error {
+	if len(c.Certificates) == 0 {
+		return nil
 	}
-	if len(c.Certificates) > 0 {
-		return r.Enforce("os_compute_api:servers:create:trusted_certs", nil)
+	if err := r.Enforce("os_compute_api:servers:create:trusted_certs", nil); err != nil {
+		return err
+	}
+	if c.ImageRef == "" {
+		return faults.New(faults.Invalid, "CertificateValidationFailed", "Image certificate validation is not supported when booting from volume")
 	}
 	return nil
-}
-
-// bootData is what the guest is told, its keypair left out.
-func (c *createRequest) bootData(password string) (compute.BootData, error) {
-	data := compute.BootData{AdminPassword: password}
-	if c.UserData == nil || *c.UserData == "" {
-		return data, nil
-	}
-	// What isn't of the alphabet is skipped, as Python's reader does.
-	kept := strings.Map(func(c rune) rune {
-		if c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("+/=", c)) {
-			return c
-		}
-		return -1
-	}, *c.UserData)
-	var err error
-	if data.UserData, err = base64.StdEncoding.DecodeString(kept); err != nil {
-		return data, faults.Wrap(err, faults.Invalid, "InstanceUserDataMalformed", "User data needs to be valid base 64.")
-	}
-	return data, nil
 }
 
 // tags are those asked for, each once.

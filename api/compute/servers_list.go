@@ -11,16 +11,39 @@ import (
 )
 
 func (a *API) listServers(r *rest.Request) (*rest.Response, error) {
-	return a.list(r, "servers", "index", serverView.summary)
+	return a.list(r, "servers", "index", summaries)
 }
 
 func (a *API) listServersDetail(r *rest.Request) (*rest.Response, error) {
-	return a.list(r, "servers/detail", "detail", serverView.listed)
+	return a.list(r, "servers/detail", "detail", a.details)
+}
+
+// summaries are servers as shown in plain lists.
+func summaries(r *rest.Request, page []*compute.Server) ([]map[string]any, error) {
+	shown := make([]map[string]any, len(page))
+	for i, s := range page {
+		shown[i] = map[string]any{"id": s.ID, "name": s.Name, "links": selfLinks(r, "servers", s.ID)}
+	}
+	return shown, nil
+}
+
+// details are servers as shown in detailed lists: their groups are left out.
+func (a *API) details(r *rest.Request, page []*compute.Server) ([]map[string]any, error) {
+	views, err := a.views(r, page...)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]map[string]any, len(views))
+	for i, view := range views {
+		shown[i] = view.detail()
+		delete(shown[i], "server_groups")
+	}
+	return shown, nil
 }
 
 // list answers a page and, if it is full, where the next one is. rule is the
 // operation's word in the names of policies.
-func (a *API) list(r *rest.Request, path, rule string, show func(serverView) map[string]any) (*rest.Response, error) {
+func (a *API) list(r *rest.Request, path, rule string, show func(*rest.Request, []*compute.Server) ([]map[string]any, error)) (*rest.Response, error) {
 	filter, err := a.filter(r, rule)
 	if err != nil {
 		return nil, err
@@ -31,9 +54,9 @@ func (a *API) list(r *rest.Request, path, rule string, show func(serverView) map
 			return nil, err
 		}
 	}
-	shown := make([]map[string]any, len(page))
-	for i, server := range page {
-		shown[i] = show(a.view(r, server))
+	shown, err := show(r, page)
+	if err != nil {
+		return nil, err
 	}
 	body := map[string]any{"servers": shown}
 	if len(page) > 0 {

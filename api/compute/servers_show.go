@@ -13,5 +13,9 @@ func (a *API) showServer(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"server": a.view(r, server).detail()}), nil
+	views, err := a.views(r, server)
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(map[string]any{"server": views[0].detail()}), nil
 }

@@ -6,11 +6,12 @@ package extraspecs
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"holdfast.dev/internal/faults"
 )
@@ -30,56 +31,61 @@ type validator struct {
 	key, pattern *regexp.Regexp
 }
 
-type validators struct {
-	Namespaces []string
-	Validators []*validator
-
+// Table is the validators, compiled.
+type Table struct {
 	exact     map[string]*validator
 	patterns  []*validator
 	namespace *regexp.Regexp
 }
 
-// load compiles the table at first use; it is the program's own, so it compiles.
-var load = sync.OnceValue(func() *validators {
-	all := &validators{exact: map[string]*validator{}}
-	if err := json.Unmarshal(table, all); err != nil {
-		panic(err)
+// Load compiles the embedded table. Errors: it isn't one.
+func Load() (*Table, error) {
+	var rows struct {
+		Namespaces []string
+		Validators []*validator
 	}
-	for _, v := range all.Validators {
+	if err := json.Unmarshal(table, &rows); err != nil {
+		return nil, fmt.Errorf("the table of extra specs: %w", err)
+	}
+	t := &Table{exact: map[string]*validator{}}
+	var wrong []error
+	whole := func(pattern string) *regexp.Regexp {
+		compiled, err := regexp.Compile(`^(?:` + pattern + `)$`)
+		wrong = append(wrong, err)
+		return compiled
+	}
+	for _, v := range rows.Validators {
 		if v.Pattern != "" {
 			v.pattern = whole(v.Pattern)
 		}
 		if regexp.QuoteMeta(v.Key) == v.Key {
-			all.exact[v.Key] = v
+			t.exact[v.Key] = v
 			continue
 		}
 		v.key = whole(v.Key)
-		all.patterns = append(all.patterns, v)
+		t.patterns = append(t.patterns, v)
 	}
-	all.namespace = whole("(" + strings.Join(all.Namespaces, "|") + ")")
-	return all
-})
-
-func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+	t.namespace = whole("(" + strings.Join(rows.Namespaces, "|") + ")")
+	return t, errors.Join(wrong...)
+}
 
 // Check says whether a flavor may have this extra spec: faults.Invalid with the
 // original's text if not. Names outside of the known namespaces are free.
-func Check(name, value string) error {
-	all := load()
-	if v := all.find(name); v != nil {
+func (t *Table) Check(name, value string) error {
+	if v := t.find(name); v != nil {
 		return v.check(value)
 	}
-	if space, _, found := strings.Cut(name, ":"); found && all.namespace.MatchString(space) {
+	if space, _, found := strings.Cut(name, ":"); found && t.namespace.MatchString(space) {
 		return invalid("extra spec '%s' does not appear to be a valid extra spec.", name)
 	}
 	return nil
 }
 
-func (all *validators) find(name string) *validator {
-	if v, ok := all.exact[name]; ok {
+func (t *Table) find(name string) *validator {
+	if v, ok := t.exact[name]; ok {
 		return v
 	}
-	for _, v := range all.patterns {
+	for _, v := range t.patterns {
 		if v.key.MatchString(name) {
 			return v
 		}

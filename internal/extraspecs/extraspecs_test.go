@@ -10,6 +10,10 @@ import (
 
 func TestChecks(t *testing.T) {
 	t.Parallel()
+	table, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, value, want string }{
 		{"hw:cpu_policy", "dedicated", ""},
 		{"hw:cpu_policy", "sharred", "Validation failed; 'sharred' is not one of: dedicated, shared, mixed."},
@@ -25,7 +29,7 @@ func TestChecks(t *testing.T) {
 		{"plain", "1", ""},
 	} {
 		got := ""
-		if err := Check(c.name, c.value); err != nil {
+		if err := table.Check(c.name, c.value); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {

@@ -27,6 +27,9 @@ func (i *Instance) ConfigDrive() (map[string][]byte, error) {
 			}
 		}
 	}
+	for n, f := range i.Files {
+		files["openstack"+contentPath(n)] = f.Contents
+	}
 	for _, version := range []string{ec2Last, latest} {
 		root, _ := ec2Tree(i, version)
 		meta, err := json.Marshal(plain(root["meta-data"]))

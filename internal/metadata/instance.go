@@ -29,10 +29,18 @@ type Instance struct {
 	RandomSeed []byte
 	// AdminPassword is on the config drive of the first boot, and nowhere else.
 	AdminPassword string
+	// Files are on the config drive alone.
+	Files []InjectedFile
 	// Password is what the guest has posted for its user, encrypted by the guest.
 	Password string
 	// VendorData is the static JSON document of the deployment; nil is {}.
 	VendorData []byte
+}
+
+// InjectedFile is a file that the guest is to put at Path.
+type InjectedFile struct {
+	Path     string
+	Contents []byte
 }
 
 // Key is a public key.

@@ -5,6 +5,7 @@ package metadata
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -77,6 +78,9 @@ func metaDataJSON(i *Instance, version string) ([]byte, error) {
 	if i.AdminPassword != "" {
 		doc["admin_pass"] = i.AdminPassword
 	}
+	if len(i.Files) > 0 {
+		doc["files"] = i.fileList()
+	}
 	if has(version, grizzly) {
 		doc["random_seed"] = base64.StdEncoding.EncodeToString(i.RandomSeed)
 	}
@@ -91,6 +95,18 @@ func metaDataJSON(i *Instance, version string) ([]byte, error) {
 	}
 	return json.Marshal(doc)
 }
+
+// fileList says where on the config drive the files' contents are.
+func (i *Instance) fileList() []map[string]string {
+	list := make([]map[string]string, len(i.Files))
+	for n, f := range i.Files {
+		list[n] = map[string]string{"path": f.Path, "content_path": contentPath(n)}
+	}
+	return list
+}
+
+// contentPath is a file's place below the tree's root.
+func contentPath(n int) string { return fmt.Sprintf("/content/%04d", n) }
 
 func vendorDataJSON(i *Instance, _ string) ([]byte, error) {
 	if i.VendorData == nil {

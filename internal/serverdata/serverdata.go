@@ -37,6 +37,9 @@ func (s *Source) ConfigDrive(ctx context.Context, serverID string) (map[string][
 		return nil, err
 	}
 	instance.AdminPassword = boot.AdminPassword
+	for _, f := range boot.Files {
+		instance.Files = append(instance.Files, metadata.InjectedFile{Path: f.Path, Contents: f.Contents})
+	}
 	return instance.ConfigDrive()
 }
 

@@ -5,6 +5,7 @@ package compute
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/secrets"
@@ -18,17 +19,33 @@ type BootData struct {
 	// AdminPassword is for the first boot's config drive.
 	AdminPassword             string
 	KeyName, KeyType, KeyData string
+	// Files are for the config drive, in their order.
+	Files []InjectedFile
 	// RandomSeed is drawn by InsertBootData.
 	RandomSeed []byte
 	// Password is what the guest has posted.
 	Password string
 }
 
+// InjectedFile is a file that a guest is to find at Path.
+type InjectedFile struct {
+	Path string `json:"path"`
+	// Contents are base64 in JSON.
+	Contents []byte `json:"contents"`
+}
+
 const seedLength = 512
 
 // InsertBootData writes a new server's boot data, its secrets sealed.
 func InsertBootData(ctx context.Context, tx store.Tx, box *secrets.Box, serverID string, d BootData) error {
-	var userData, password []byte
+	var userData, password, files []byte
+	if len(d.Files) > 0 {
+		text, err := json.Marshal(d.Files)
+		if err != nil {
+			return err
+		}
+		files = box.Seal(text, place(serverID, "files"))
+	}
 	if d.UserData != nil {
 		userData = box.Seal(d.UserData, place(serverID, "user_data"))
 	}
@@ -38,8 +55,8 @@ func InsertBootData(ctx context.Context, tx store.Tx, box *secrets.Box, serverID
 	seed := make([]byte, seedLength)
 	rand.Read(seed) // crypto/rand.Read never fails since Go 1.24
 	_, err := tx.Exec(ctx, `INSERT INTO compute.boot_data
-		(server_id, user_data, admin_password, key_name, key_type, key_data, random_seed) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		serverID, userData, password, d.KeyName, d.KeyType, d.KeyData, seed)
+		(server_id, user_data, admin_password, key_name, key_type, key_data, random_seed, files) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		serverID, userData, password, d.KeyName, d.KeyType, d.KeyData, seed, files)
 	return store.Translate(err)
 }
 
@@ -47,10 +64,10 @@ func InsertBootData(ctx context.Context, tx store.Tx, box *secrets.Box, serverID
 // Errors: NotFound; Internal, if a secret can't be opened.
 func GetBootData(ctx context.Context, q store.Queryer, box *secrets.Box, serverID string) (BootData, error) {
 	var d BootData
-	var userData, password []byte
-	err := q.QueryRow(ctx, `SELECT user_data, admin_password, key_name, key_type, key_data, random_seed, password
+	var userData, password, files []byte
+	err := q.QueryRow(ctx, `SELECT user_data, admin_password, key_name, key_type, key_data, random_seed, password, files
 		FROM compute.boot_data WHERE server_id = $1`, serverID).
-		Scan(&userData, &password, &d.KeyName, &d.KeyType, &d.KeyData, &d.RandomSeed, &d.Password)
+		Scan(&userData, &password, &d.KeyName, &d.KeyType, &d.KeyData, &d.RandomSeed, &d.Password, &files)
 	if err != nil {
 		return BootData{}, store.Translate(err)
 	}
@@ -66,7 +83,39 @@ func GetBootData(ctx context.Context, q store.Queryer, box *secrets.Box, serverI
 		}
 		d.AdminPassword = string(opened)
 	}
+	if files != nil {
+		opened, err := box.Open(files, place(serverID, "files"))
+		if err != nil {
+			return BootData{}, err
+		}
+		if err := json.Unmarshal(opened, &d.Files); err != nil {
+			return BootData{}, err
+		}
+	}
 	return d, nil
+}
+
+// UserData reads the user data of those of these servers that have some, by
+// server. Errors: Internal, if one can't be opened.
+func UserData(ctx context.Context, q store.Queryer, box *secrets.Box, serverIDs ...string) (map[string][]byte, error) {
+	rows, err := q.Query(ctx, `SELECT server_id::text, user_data FROM compute.boot_data
+		WHERE server_id = ANY ($1::uuid[]) AND user_data IS NOT NULL`, serverIDs)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	defer rows.Close()
+	all := map[string][]byte{}
+	for rows.Next() {
+		var id string
+		var sealed []byte
+		if err := rows.Scan(&id, &sealed); err != nil {
+			return nil, store.Translate(err)
+		}
+		if all[id], err = box.Open(sealed, place(id, "user_data")); err != nil {
+			return nil, err
+		}
+	}
+	return all, store.Translate(rows.Err())
 }
 
 // ForgetAdminPassword takes the admin password away, once the guest has booted

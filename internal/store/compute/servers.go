@@ -41,6 +41,8 @@ type Server struct {
 	ConfigDrive     bool
 	// DiskConfig is MANUAL or AUTO; empty is MANUAL.
 	DiskConfig string
+	// TrustedCertificates are ids of certificates; nil if none were given.
+	TrustedCertificates []string
 	// Tags are read with the server and written by SetTags.
 	Tags []string
 	// AvailabilityZone is the one asked for; empty is any. The one to show is
@@ -119,7 +121,7 @@ type Fault struct {
 
 const serverColumns = `s.id, s.project_id, s.user_id, s.name, s.hostname, s.description,
 	s.flavor, s.vcpus, s.memory_mb, s.disk_gb, s.image_id, s.image_properties, s.metadata, s.system_metadata,
-	s.key_name, s.config_drive, s.disk_config,
+	s.key_name, s.config_drive, s.disk_config, s.trusted_certificates,
 	ARRAY(SELECT tag FROM compute.server_tags t WHERE t.server_id = s.id), s.availability_zone, s.placement, s.reservation_id, s.launch_index,
 	s.vm_state, COALESCE(s.task_state, ''), s.power_state, s.progress, s.locked, s.locked_by, s.locked_reason,
 	COALESCE(s.host_id::text, ''), COALESCE(host(s.access_ip_v4), ''), COALESCE(host(s.access_ip_v6), ''),
@@ -161,7 +163,7 @@ func (r *serverRow) fields() []any {
 	s := &r.Server
 	return []any{&s.ID, &s.ProjectID, &s.UserID, &s.Name, &s.Hostname, &s.Description,
 		&r.flavor, &s.VCPUs, &s.MemoryMB, &s.DiskGB, &s.ImageID, &r.imageProperties, &r.metadata, &r.systemMetadata,
-		&s.KeyName, &s.ConfigDrive, &s.DiskConfig, &s.Tags, &s.AvailabilityZone, &r.placement, &s.ReservationID, &s.LaunchIndex,
+		&s.KeyName, &s.ConfigDrive, &s.DiskConfig, &s.TrustedCertificates, &s.Tags, &s.AvailabilityZone, &r.placement, &s.ReservationID, &s.LaunchIndex,
 		&s.VMState, &s.TaskState, &s.PowerState, &s.Progress, &s.Locked, &s.LockedBy, &s.LockedReason,
 		&s.HostID, &s.AccessIPv4, &s.AccessIPv6,
 		&s.LaunchedAt, &s.TerminatedAt, &s.CreatedAt, &s.UpdatedAt, &s.DeletedAt,
@@ -264,14 +266,14 @@ func InsertServers(ctx context.Context, tx store.Tx, all []*Server) error {
 			INSERT INTO compute.servers (id, project_id, user_id, name, hostname, description,
 				flavor, vcpus, memory_mb, disk_gb, image_id, image_properties, metadata, system_metadata,
 				key_name, config_drive, availability_zone, placement, reservation_id, launch_index,
-				vm_state, task_state, power_state, access_ip_v4, access_ip_v6, disk_config)
+				vm_state, task_state, power_state, access_ip_v4, access_ip_v6, disk_config, trusted_certificates)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-				$21, NULLIF($22, ''), $23, NULLIF($24, '')::inet, NULLIF($25, '')::inet, $26)
+				$21, NULLIF($22, ''), $23, NULLIF($24, '')::inet, NULLIF($25, '')::inet, $26, $27)
 			RETURNING created_at, updated_at`,
 			s.ID, s.ProjectID, s.UserID, s.Name, s.Hostname, s.Description,
 			s.Flavor, s.VCPUs, s.MemoryMB, s.DiskGB, s.ImageID, orEmpty(s.ImageProperties), orEmpty(s.Metadata), orEmpty(s.SystemMetadata),
 			s.KeyName, s.ConfigDrive, s.AvailabilityZone, s.Placement, s.ReservationID, s.LaunchIndex,
-			s.VMState, s.TaskState, s.PowerState, s.AccessIPv4, s.AccessIPv6, s.DiskConfig,
+			s.VMState, s.TaskState, s.PowerState, s.AccessIPv4, s.AccessIPv6, s.DiskConfig, s.TrustedCertificates,
 		).QueryRow(func(row pgx.Row) error { return row.Scan(&s.CreatedAt, &s.UpdatedAt) })
 	}
 	return store.Translate(tx.SendBatch(ctx, &batch).Close())

@@ -1,0 +1,119 @@
+package compute
+
+// The security groups of servers' ports, which Neutron has: as a field of
+// servers, and GET /servers/{server_id}/os-security-groups.
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/store/compute"
+)
+
+// groupsOf asks Neutron once for all servers of an answer; those without a bound
+// port have none. Servers are shown without this field while Neutron is down.
+func (a *API) groupsOf(r *rest.Request, servers ...*compute.Server) map[string][]openstack.SecurityGroup {
+	var ids []string
+	for _, s := range servers {
+		if len(s.Ports) > 0 {
+			ids = append(ids, s.ID)
+		}
+	}
+	if len(ids) == 0 || !a.reachable(r.Identity) {
+		return nil
+	}
+	groups, err := a.Neighbours.ServerSecurityGroups(r.Context(), r.Identity, ids...)
+	if err != nil {
+		slog.WarnContext(r.Context(), "servers are shown without their security groups", "error", err)
+	}
+	return groups
+}
+
+// groupNames is the field; servers without groups don't show it.
+func (v serverView) groupNames() any {
+	if len(v.groups) == 0 {
+		return absent
+	}
+	names := make([]groupRequest, len(v.groups))
+	for i, g := range v.groups {
+		names[i].Name = g.Name
+	}
+	return names
+}
+
+// groupView and groupRule are what is shown of a group by itself: the rules for
+// what comes in, in the words of before Neutron.
+type groupView struct {
+	ID          string      `json:"id"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	TenantID    string      `json:"tenant_id"`
+	Rules       []groupRule `json:"rules"`
+}
+
+type groupRule struct {
+	ID       string            `json:"id"`
+	ParentID string            `json:"parent_group_id"`
+	Protocol *string           `json:"ip_protocol"`
+	From     int               `json:"from_port"`
+	To       int               `json:"to_port"`
+	Group    map[string]string `json:"group"`
+	IPRange  map[string]string `json:"ip_range"`
+}
+
+func (a *API) listServerSecurityGroups(r *rest.Request) (*rest.Response, error) {
+	server, err := a.serverOf(r, "os_compute_api:os-security-groups:list")
+	if err != nil {
+		return nil, err
+	}
+	shown := []groupView{}
+	if a.reachable(r.Identity) {
+		groups, err := a.Neighbours.ServerSecurityGroups(r.Context(), r.Identity, server.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups[server.ID] {
+			shown = append(shown, groupView{g.ID, g.Name, g.Description, g.ProjectID, rulesOf(g)})
+		}
+	}
+	slices.SortFunc(shown, func(a, b groupView) int { return strings.Compare(a.TenantID+a.Name, b.TenantID+b.Name) })
+	return rest.JSON(map[string]any{"security_groups": shown}), nil
+}
+
+func rulesOf(g openstack.SecurityGroup) []groupRule {
+	shown := []groupRule{}
+	for _, rule := range g.Rules {
+		if rule.Direction != "ingress" {
+			continue
+		}
+		one := groupRule{ID: rule.ID, ParentID: g.ID, Protocol: rule.Protocol, Group: map[string]string{}, IPRange: map[string]string{}}
+		one.From, one.To = portsOf(rule)
+		switch {
+		case rule.RemoteGroupID != nil && *rule.RemoteGroupID == g.ID:
+			one.Group = map[string]string{"name": g.Name, "tenant_id": g.ProjectID}
+		case rule.RemoteGroupID != nil:
+			// Another group may be another project's; its id says which it is.
+			one.Group = map[string]string{"name": *rule.RemoteGroupID, "tenant_id": g.ProjectID}
+		case rule.CIDR != nil:
+			one.IPRange = map[string]string{"cidr": *rule.CIDR}
+		default:
+			one.IPRange = map[string]string{"cidr": "0.0.0.0/0"}
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+// portsOf gives a rule's ports; all of them where it names none.
+func portsOf(rule openstack.SecurityGroupRule) (from, to int) {
+	switch {
+	case rule.PortMin != nil && rule.PortMax != nil:
+		return *rule.PortMin, *rule.PortMax
+	case rule.Protocol != nil && (strings.EqualFold(*rule.Protocol, "tcp") || strings.EqualFold(*rule.Protocol, "udp")):
+		return 1, 65535
+	}
+	return -1, -1
+}
