@@ -314,9 +314,13 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 		}
 		h.swept = time.Now()
 	}
+	up, err := uptime("/proc", time.Now())
+	if err != nil {
+		h.log.WarnContext(ctx, "the host doesn't say how long it has been up", "error", err)
+	}
 	r := hostlink.Report{
-		Incarnation: h.identity.Incarnation,
-		VCPUs:       inventory.VCPUs, MemoryMB: inventory.MemoryMB, DiskGB: inventory.DiskGB, Details: inventory.Details,
+		Incarnation: h.identity.Incarnation, Uptime: up,
+		VCPUs: inventory.VCPUs, MemoryMB: inventory.MemoryMB, DiskGB: inventory.DiskGB, Details: inventory.Details,
 		Guests: make([]hostlink.Guest, len(guests)), Steps: Steps(HostRole),
 	}
 	for i, g := range guests {

@@ -84,14 +84,14 @@ func newCloud(t *testing.T) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{t: t, db: db, offers: &offers{}, box: box(t)}
-	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, HostDownAfter: time.Minute, MaxPageSize: 1000}
+	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, Neighbours: neighbour{}, HostDownAfter: time.Minute, MaxPageSize: 1000}
 	c.Handler, err = rest.New(rest.Options{
-		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
+		Authenticator: catalogued{rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"member"}},
 			"reader": {UserID: "reader", ProjectID: "a11ce", Roles: []string{"reader"}},
 			"bob":    {UserID: "bob", ProjectID: "b0b", Roles: []string{"member"}},
 			"root":   {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
-		}),
+		})},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 114688, Timeout: time.Minute, PublicURL: "http://cloud",
 	}, api.Service())
 	if err != nil {

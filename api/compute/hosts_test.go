@@ -15,9 +15,14 @@ const hostID = "0d1d3b3c-6f2c-4a43-8a11-0a4a3e3f5d01"
 // addHost registers a host with 8 CPUs, 16 GiB and 100 GiB.
 func (c *cloud) addHost() {
 	c.t.Helper()
+	c.addHostNamed(hostID, "host-1")
+}
+
+func (c *cloud) addHostNamed(id, name string) {
+	c.t.Helper()
 	err := c.db.InTx(c.t.Context(), func(tx store.Tx) error {
-		return computestore.RegisterHost(c.t.Context(), tx, computestore.Registration{ID: hostID, Name: "host-1", Incarnation: 1, Driver: "simulated", LinkAddress: "10.0.0.1:900",
-			Report: computestore.Report{VCPUs: 8, MemoryMB: 16384, DiskGB: 100, Inventory: []byte(`{"details": {"hypervisor_type": "QEMU", "hypervisor_version": 9000, "cpu": {"arch": "x86_64"}}}`)}})
+		return computestore.RegisterHost(c.t.Context(), tx, computestore.Registration{ID: id, Name: name, Incarnation: 1, Driver: "simulated", LinkAddress: "10.0.0.1:900",
+			Report: computestore.Report{VCPUs: 8, MemoryMB: 16384, DiskGB: 100, Inventory: []byte(`{"uptime": " 17:37:14 up  2:33,  0 users,  load average: 0.33, 0.36, 0.34", "details": {"hypervisor_type": "QEMU", "hypervisor_version": 9000, "cpu": {"arch": "x86_64"}}}`)}})
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -41,10 +46,10 @@ func TestHostsAreShown(t *testing.T) {
 		step{"root", "2.53", "GET", "/os-hypervisors?with_servers=true", "", 200, `{"hypervisors": [{"id": "` + hostID + `", "hypervisor_hostname": "host-1", "state": "up", "status": "enabled"}]}`},
 		step{"root", "2.75", "GET", "/os-hypervisors?with_servers=true", "", 200, `{"hypervisors": [{"id": "` + hostID + `", "hypervisor_hostname": "host-1", "state": "up", "status": "enabled", "servers": []}]}`},
 		step{"root", "2.88", "GET", "/os-hypervisors/" + hostID, "", 200, `{"hypervisor": {"id": "` + hostID + `", "hypervisor_hostname": "host-1", "state": "up", "status": "enabled",
-			"hypervisor_type": "QEMU", "hypervisor_version": 9000, "host_ip": "10.0.0.1", "uptime": null, "service": {"id": "` + hostID + `", "host": "host-1", "disabled_reason": null}}}`},
+			"hypervisor_type": "QEMU", "hypervisor_version": 9000, "host_ip": "10.0.0.1", "uptime": " 17:37:14 up  2:33,  0 users,  load average: 0.33, 0.36, 0.34", "service": {"id": "` + hostID + `", "host": "host-1", "disabled_reason": null}}}`},
 		step{"root", "2.87", "GET", "/os-hypervisors/statistics", "", 200, `{"hypervisor_statistics": {"count": 1, "vcpus": 8, "vcpus_used": 0, "running_vms": 0, "current_workload": 0,
 			"memory_mb": 16384, "memory_mb_used": 512, "free_ram_mb": 15872, "local_gb": 100, "local_gb_used": 0, "free_disk_gb": 100, "disk_available_least": 100}}`},
-		step{"root", "2.1", "GET", "/os-hypervisors/" + number + "/uptime", "", 501, fault("notImplemented", "501", "The requested functionality is not supported.")},
+		step{"root", "2.1", "GET", "/os-hypervisors/" + number + "/uptime", "", 200, `{"hypervisor": {"id": ` + number + `, "hypervisor_hostname": "host-1", "state": "up", "status": "enabled", "uptime": " 17:37:14 up  2:33,  0 users,  load average: 0.33, 0.36, 0.34"}}`},
 		step{"root", "2.1", "GET", "/os-hypervisors/host/search", "", 200, ""},
 		step{"root", "2.1", "GET", "/os-hypervisors/host/servers", "", 200, ""},
 		step{"root", "2.1", "GET", "/os-hypervisors/none/search", "", 404, notFound("No hypervisor matching 'none' could be found.")},

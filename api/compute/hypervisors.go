@@ -21,11 +21,14 @@ type hypervisorView struct {
 	// servers are those on it; nil if they aren't shown.
 	servers []compute.ServerName
 	about   inventory
+	// uptime is what it says of itself; empty if it hasn't.
+	uptime string
 }
 
 // reported is what a host reports of itself (internal/hosts).
 type reported struct {
 	Details inventory `json:"details"`
+	Uptime  string    `json:"uptime"`
 }
 
 // inventory is what is read of a report's details.
@@ -72,8 +75,7 @@ var hypervisorDetails = append(hypervisorBasics[:len(hypervisorBasics):len(hyper
 	{name: "disk_available_least", versions: microversion.Until(87), value: func(v hypervisorView) any { return v.DiskGB - v.DiskGBUsed - v.ReservedDiskGB }},
 	{name: "running_vms", versions: microversion.Until(87), value: func(v hypervisorView) any { return v.Servers }},
 	{name: "current_workload", versions: microversion.Until(87), value: func(hypervisorView) any { return 0 }},
-	// A host's report doesn't say how long it has been up.
-	{name: "uptime", versions: microversion.From(88), value: func(hypervisorView) any { return nil }},
+	{name: "uptime", versions: microversion.From(88), value: func(v hypervisorView) any { return v.shownUptime() }},
 }...)
 
 func (v hypervisorView) show(fields []hypervisorField) map[string]any {
@@ -104,6 +106,14 @@ func serverNames(servers []compute.ServerName) []map[string]string {
 		shown[i] = map[string]string{"uuid": s.ID, "name": s.Name}
 	}
 	return shown
+}
+
+// shownUptime is null for a host that isn't heard of.
+func (v hypervisorView) shownUptime() any {
+	if !v.Up(v.api.HostDownAfter) {
+		return nil
+	}
+	return nullIfEmpty(v.uptime)
 }
 
 func (v hypervisorView) version() any {
@@ -152,7 +162,7 @@ func (a *API) hypervisorViews(r *rest.Request, hosts []*compute.Host, withServer
 			// A report of another shape says nothing that is shown.
 			var report reported
 			if json.Unmarshal(h.Inventory, &report) == nil {
-				views[i].about = report.Details
+				views[i].about, views[i].uptime = report.Details, report.Uptime
 			}
 		}
 	}
@@ -257,10 +267,23 @@ func (a *API) showHypervisor(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(map[string]any{"hypervisor": views[0].show(hypervisorDetails)}), nil
 }
 
-// hypervisorUptime can't answer: hosts don't report it.
+// hypervisorUptime is for hosts that are up, until 2.87.
 func (a *API) hypervisorUptime(r *rest.Request) (*rest.Response, error) {
-	if _, err := a.hypervisor(r); err != nil {
+	host, err := a.hypervisor(r)
+	if err != nil {
 		return nil, err
+	}
+	views, err := a.hypervisorViews(r, []*compute.Host{host}, false)
+	if err != nil {
+		return nil, err
+	}
+	switch up := views[0].shownUptime(); {
+	case up != nil:
+		shown := views[0].show(hypervisorBasics)
+		shown["uptime"] = up
+		return rest.JSON(map[string]any{"hypervisor": shown}), nil
+	case !host.Up(a.HostDownAfter):
+		return nil, faults.New(faults.Invalid, "ComputeServiceUnavailable", "Compute service of %s is unavailable at this time.", host.Name)
 	}
 	return nil, rest.NewFault(http.StatusNotImplemented, "The requested functionality is not supported.")
 }

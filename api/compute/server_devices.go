@@ -6,7 +6,6 @@ package compute
 import (
 	"net/netip"
 
-	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -19,12 +18,9 @@ type address struct {
 }
 
 // addressesOf are those of the ports that are bound, in their order. Floating
-// ones are Neutron's to know and not shown, and none while the server is built.
+// ones are Neutron's to know and not shown.
 func addressesOf(s *compute.Server) map[string][]address {
 	all := map[string][]address{}
-	if s.VMState == servers.VMBuilding {
-		return all
-	}
 	for _, p := range s.Ports {
 		for _, ip := range p.FixedIPs {
 			version := 4

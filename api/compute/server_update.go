@@ -54,6 +54,7 @@ func (a *API) updateServer(r *rest.Request) (*rest.Response, error) {
 				delete(shown, name)
 			}
 		}
+		shown["addresses"] = plainAddresses(views[0].addresses())
 	}
 	return rest.JSON(map[string]any{"server": shown}), nil
 }

@@ -111,7 +111,7 @@ var serverFields = []field{
 	{name: "flavor", versions: microversion.From(47), value: func(v serverView) any { return v.flavorCopy() }},
 	{name: "created", value: func(v serverView) any { return second(v.CreatedAt) }},
 	{name: "updated", value: func(v serverView) any { return second(v.UpdatedAt) }},
-	{name: "addresses", value: func(v serverView) any { return addressesOf(v.Server) }},
+	{name: "addresses", value: func(v serverView) any { return v.addresses() }},
 	{name: "accessIPv4", value: func(v serverView) any { return v.AccessIPv4 }},
 	{name: "accessIPv6", value: func(v serverView) any { return v.AccessIPv6 }},
 	{name: "links", value: func(v serverView) any { return selfLinks(v.request, "servers", v.ID) }},
@@ -192,6 +192,14 @@ func (v serverView) zone() string {
 		return v.Host.AvailabilityZone
 	}
 	return v.AvailabilityZone
+}
+
+// addresses are hidden while the server is built.
+func (v serverView) addresses() map[string][]address {
+	if v.VMState == servers.VMBuilding {
+		return map[string][]address{}
+	}
+	return addressesOf(v.Server)
 }
 
 // hostStatus is what administrators see of the server's host; some see it only

@@ -22,7 +22,10 @@ type Report struct {
 	DiskGB   int64 `json:"disk_gb"`
 	// Details are CPU model, versions and the like: an object, opaque here.
 	Details json.RawMessage `json:"details,omitempty"`
-	Guests  []Guest         `json:"guests"`
+	// Uptime is how long the host has been up, in the words of uptime(1); empty
+	// if it isn't known.
+	Uptime string  `json:"uptime,omitempty"`
+	Guests []Guest `json:"guests"`
 	// Steps are the steps that the host's release knows.
 	Steps []string `json:"steps"`
 }

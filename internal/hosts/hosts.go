@@ -84,12 +84,13 @@ func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int
 // inventory is what compute.hosts keeps of a report beyond the capacity.
 type inventory struct {
 	Details json.RawMessage  `json:"details,omitempty"`
+	Uptime  string           `json:"uptime,omitempty"`
 	Guests  []hostlink.Guest `json:"guests"`
 	Steps   []string         `json:"steps"`
 }
 
 func reportOf(in hostlink.Report) (compute.Report, error) {
-	data, err := json.Marshal(inventory{Details: in.Details, Guests: in.Guests, Steps: in.Steps})
+	data, err := json.Marshal(inventory{Details: in.Details, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
 	if err != nil {
 		return compute.Report{}, faults.Wrap(err, faults.Invalid, "InvalidReport", "the report can't be kept")
 	}

@@ -1,0 +1,115 @@
+package compute_test
+
+// A world in which every field has something to show.
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	compute "holdfast.dev/api/compute"
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/openstack"
+)
+
+// world is a cloud and what the words in requests stand for.
+type world struct {
+	*cloud
+	words  map[string]string
+	unique int
+}
+
+// neighbour is Neutron as far as servers' groups go; nothing else is asked.
+type neighbour struct{ compute.Neighbours }
+
+func (neighbour) ServerSecurityGroups(_ context.Context, _ identity.Identity, ids ...string) (map[string][]openstack.SecurityGroup, error) {
+	all := map[string][]openstack.SecurityGroup{}
+	for _, id := range ids {
+		all[id] = []openstack.SecurityGroup{{ID: "4e469db4-3b60-43c7-8dfa-2c60e2f27075", Name: "default", Description: "default", ProjectID: "a11ce"}}
+	}
+	return all, nil
+}
+
+// catalogued lets callers that only look have a catalog.
+type catalogued struct{ rest.Authenticator }
+
+func (c catalogued) Authenticate(ctx context.Context, token string) (rest.Identity, error) {
+	who, err := c.Authenticator.Authenticate(ctx, strings.TrimSuffix(token, "+"))
+	if strings.HasSuffix(token, "+") {
+		who.Catalog = []tokens.CatalogEntry{{Type: "network"}}
+	}
+	return who, err
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	c := newCloud(t)
+	c.t = t
+	c.addHost()
+	c.addHostNamed("0d1d3b3c-6f2c-4a43-8a11-0a4a3e3f5d02", "empty-1")
+	w := &world{cloud: c, words: map[string]string{"{host}": hostID, "{number}": c.query(`SELECT number::text FROM compute.hosts WHERE id = $1`, hostID)}}
+	c.query(`INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ('a11ce', 'instances', -1), ('a11ce', 'cores', -1), ('a11ce', 'ram', -1),
+		('b0b', 'instances', -1), ('b0b', 'cores', -1), ('b0b', 'ram', -1) RETURNING resource`)
+	c.query(`INSERT INTO compute.services (host, "binary") VALUES ('control-1', 'nova-scheduler') RETURNING host`)
+	c.play(step{"alice", "2.2", "POST", "/os-keypairs", `{"keypair": {"name": "key"}}`, 201, ""},
+		step{"alice", "2.2", "POST", "/os-keypairs", `{"keypair": {"name": "key2"}}`, 201, ""})
+	status, body, header := c.ask("alice", "2.63", "POST", "/servers", `{"server": {"name": "full", "flavorRef": "1", "imageRef": "`+image+`", "networks": "none", "key_name": "key",
+		"metadata": {"My Server Name": "Apache1"}, "description": "d", "trusted_image_certificates": ["c"], "tags": ["t"], "user_data": "aGVsbG8=", "config_drive": true, "accessIPv4": "192.0.2.9", "accessIPv6": "2001:db8::9",
+		"availability_zone": "nova"}}`)
+	if status != 202 {
+		t.Fatalf("%d %v", status, body)
+	}
+	id := body["server"].(map[string]any)["id"].(string)
+	w.words["{server}"], w.words["{request}"] = id, header.Get("X-Openstack-Request-Id")
+	w.plug(id)
+	c.query(`INSERT INTO engine.operation_events (operation_id, seq, step, started_at, finished_at, result, host)
+		SELECT id, 1, 'guest', now(), now(), 'done', $2 FROM engine.operations WHERE resource_id = $1 RETURNING step`, id, hostID)
+	w.settle(id, "active")
+	_, _, header = c.ask("alice", "2.1", "POST", "/servers/"+id+"/action", `{"lock": null}`)
+	w.words["{newest request}"] = header.Get("X-Openstack-Request-Id")
+	_, _, _ = c.ask("alice", "2.1", "POST", "/servers/"+id+"/action", `{"unlock": null}`)
+	c.play(step{"root", "2.1", "POST", "/flavors", `{"flavor": {"name": "private", "id": "private", "ram": 64, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": false}}`, 200, ""},
+		step{"root", "2.1", "POST", "/flavors/private/action", `{"addTenantAccess": {"tenant": "a11ce"}}`, 200, ""},
+		step{"root", "2.1", "POST", "/flavors/private/action", `{"addTenantAccess": {"tenant": "leaver"}}`, 200, ""},
+		step{"root", "2.1", "POST", "/flavors/1/os-extra_specs", `{"extra_specs": {"hw:numa_nodes": "1"}}`, 200, ""})
+	return w
+}
+
+// plug gives a server a port and volumes.
+func (w *world) plug(id string) {
+	w.query(`INSERT INTO compute.server_ports (server_id, position, ours, network_id, port_id, bound, network_name, mac, fixed_ips)
+		VALUES ($1, 0, true, 'n', 'p', true, 'private', 'fa:16:3e:00:00:01', '[{"subnet_id": "s", "ip_address": "192.0.2.7"}]') RETURNING port_id`, id)
+	w.query(`INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, attachment_id)
+		VALUES ($1, 1, 'volume', 'volume', '6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0003', 'a') RETURNING volume_id`, id)
+}
+
+// fresh is a server of its own for a request that changes one.
+func (w *world) fresh() string {
+	id := w.create("alice", "fresh")
+	w.plug(id)
+	w.settle(id, "active")
+	return id
+}
+
+// fill puts things into a request for 2.minor.
+func (w *world) fill(text string, minor int) string {
+	for word, thing := range w.words {
+		text = strings.ReplaceAll(text, word, thing)
+	}
+	if minor >= 53 {
+		return strings.ReplaceAll(text, "{id of host}", w.words["{host}"])
+	}
+	return strings.ReplaceAll(text, "{id of host}", w.words["{number}"])
+}
+
+// ask is cloud.ask by callers with a catalog, where they only look.
+func (w *world) ask(token, version, method, path, body string) (int, map[string]any, http.Header) {
+	if method == http.MethodGet || method == http.MethodPut {
+		token += "+"
+	}
+	return w.cloud.ask(token, version, method, path, body)
+}
