@@ -44,17 +44,17 @@ func (v serverView) groupNames() any {
 	return names
 }
 
-// groupView and groupRule are what is shown of a group by itself: the rules for
+// securityGroupView and ingressRule are what is shown of a group by itself: the rules for
 // what comes in, in the words of before Neutron.
-type groupView struct {
-	ID          string      `json:"id"`
-	Name        string      `json:"name"`
-	Description string      `json:"description"`
-	TenantID    string      `json:"tenant_id"`
-	Rules       []groupRule `json:"rules"`
+type securityGroupView struct {
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	TenantID    string        `json:"tenant_id"`
+	Rules       []ingressRule `json:"rules"`
 }
 
-type groupRule struct {
+type ingressRule struct {
 	ID       string            `json:"id"`
 	ParentID string            `json:"parent_group_id"`
 	Protocol *string           `json:"ip_protocol"`
@@ -69,27 +69,27 @@ func (a *API) listServerSecurityGroups(r *rest.Request) (*rest.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	shown := []groupView{}
+	shown := []securityGroupView{}
 	if a.reachable(r.Identity) {
 		groups, err := a.Neighbours.ServerSecurityGroups(r.Context(), r.Identity, server.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, g := range groups[server.ID] {
-			shown = append(shown, groupView{g.ID, g.Name, g.Description, g.ProjectID, rulesOf(g)})
+			shown = append(shown, securityGroupView{g.ID, g.Name, g.Description, g.ProjectID, rulesOf(g)})
 		}
 	}
-	slices.SortFunc(shown, func(a, b groupView) int { return strings.Compare(a.TenantID+a.Name, b.TenantID+b.Name) })
+	slices.SortFunc(shown, func(a, b securityGroupView) int { return strings.Compare(a.TenantID+a.Name, b.TenantID+b.Name) })
 	return rest.JSON(map[string]any{"security_groups": shown}), nil
 }
 
-func rulesOf(g openstack.SecurityGroup) []groupRule {
-	shown := []groupRule{}
+func rulesOf(g openstack.SecurityGroup) []ingressRule {
+	shown := []ingressRule{}
 	for _, rule := range g.Rules {
 		if rule.Direction != "ingress" {
 			continue
 		}
-		one := groupRule{ID: rule.ID, ParentID: g.ID, Protocol: rule.Protocol, Group: map[string]string{}, IPRange: map[string]string{}}
+		one := ingressRule{ID: rule.ID, ParentID: g.ID, Protocol: rule.Protocol, Group: map[string]string{}, IPRange: map[string]string{}}
 		one.From, one.To = portsOf(rule)
 		switch {
 		case rule.RemoteGroupID != nil && *rule.RemoteGroupID == g.ID:
