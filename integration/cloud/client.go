@@ -34,6 +34,9 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Code, e.Body) }
 
+// URL is where the API is, without a slash at its end.
+func (c *Cloud) URL() string { return c.url }
+
 // Do sends a request as the user and decodes the answer into out, if that isn't
 // nil. Errors: *StatusError for an answer other than want, or the transport's.
 func (c *Cloud) Do(ctx context.Context, method, path string, in any, want int, out any) error {

@@ -52,6 +52,7 @@ type Cloud struct {
 	binary    string
 	pair      *testenv.Pair
 	processes map[Name]*supervise.Process
+	config    map[string]any // by dotted key
 	url       string
 	telemetry map[Name]string
 	http      *http.Client
@@ -100,15 +101,8 @@ func Start(t testing.TB, o Options) *Cloud {
 
 // configure writes the configuration and describes the processes.
 func (c *Cloud) configure(over map[string]any) {
-	address := func() string {
-		port, err := ports.Free()
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		return fmt.Sprintf("127.0.0.1:%d", port)
-	}
-	api, link := address(), address()
-	telemetry := map[Name]string{API: address(), Control: address(), Host: address()}
+	api, link := c.address(), c.address()
+	telemetry := map[Name]string{API: c.address(), Control: c.address(), Host: c.address()}
 	temporal, namespace := c.pair.Temporal()
 	c.url, c.telemetry = "http://"+api, telemetry
 	flat := map[string]any{
@@ -139,6 +133,7 @@ func (c *Cloud) configure(over map[string]any) {
 	for key, value := range over {
 		flat[key] = value
 	}
+	c.config = flat
 	if err := launch.WriteConfig(c.configFile(), flat); err != nil {
 		c.t.Fatal(err)
 	}
@@ -147,6 +142,16 @@ func (c *Cloud) configure(over map[string]any) {
 		Control: c.process(Control, telemetry, "worker", "--role", "control"),
 		Host:    c.process(Host, telemetry, "worker", "--role", "host", "--hosts", fmt.Sprint(c.hosts)),
 	}
+}
+
+// address is one that nobody listens at.
+func (c *Cloud) address() string {
+	c.t.Helper()
+	port, err := ports.Free()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 // slow leaves an order for each host in its state folder.

@@ -4,6 +4,7 @@ package cloud
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,32 @@ func (c *Cloud) process(name Name, telemetry map[Name]string, args ...string) *s
 	return launch.Holdfast(launch.HoldfastOptions{
 		Name: string(name), Program: c.binary, Config: c.configFile(), Args: args, Telemetry: telemetry[name], LogFile: c.log(name),
 	})
+}
+
+// AnotherAPI starts one more API process beside the first, until the test ends,
+// and gives its URL.
+func (c *Cloud) AnotherAPI() (url string) {
+	c.t.Helper()
+	const name = "api-2"
+	config := maps.Clone(c.config)
+	listen, telemetry := c.address(), c.address()
+	config["api.listen"], config["telemetry.api_listen"], config["hostlink.listen"] = listen, telemetry, c.address()
+	path := filepath.Join(c.dir, name+".yaml")
+	if err := launch.WriteConfig(path, config); err != nil {
+		c.t.Fatal(err)
+	}
+	process := launch.Holdfast(launch.HoldfastOptions{
+		Name: name, Program: c.binary, Config: path, Args: []string{"api"}, Telemetry: telemetry, LogFile: c.log(name),
+	})
+	if err := process.Start(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if err := process.Kill(); err != nil {
+			c.t.Error(err)
+		}
+	})
+	return "http://" + listen
 }
 
 func (c *Cloud) log(name Name) string { return filepath.Join(c.dir, string(name)+".log") }

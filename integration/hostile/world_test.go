@@ -1,0 +1,142 @@
+package hostile
+
+// The cloud that the requests are asked of, and what is in it.
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/integration/cloud"
+)
+
+// world is a cloud with a server of the project that asks, one of another
+// project, a hidden flavor and a key pair.
+type world struct {
+	*cloud.Cloud
+	t   *testing.T
+	ids struct{ fill, blank *strings.Replacer }
+}
+
+// callers have these names for tokens.
+var callers = []map[string]any{
+	{"token": "member", "user": "alice", "project": "a11ce", "roles": []string{"member", "reader"}},
+	{"token": "reader", "user": "rita", "project": "a11ce", "roles": []string{"reader"}},
+	{"token": "other", "user": "bob", "project": "b0b", "roles": []string{"member", "reader"}},
+	{"token": "admin", "user": "root", "project": "ad", "roles": []string{"admin", "member", "reader"}},
+}
+
+const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl k"
+
+func newWorld(t *testing.T, o cloud.Options) *world {
+	t.Helper()
+	o.Config = map[string]any{"dev.static_tokens": callers, "compute.host_down_after": "10m"}
+	w := &world{Cloud: cloud.Start(t, o), t: t}
+	w.must("admin", "POST", "/flavors", `{"flavor": {"id": "hidden", "name": "hidden", "ram": 64, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": false}}`)
+	w.must("member", "POST", "/os-keypairs", `{"keypair": {"name": "k", "public_key": "`+publicKey+`"}}`)
+	server, foreign := w.server("member", "server"), w.server("other", "foreign")
+	w.must("member", "POST", "/servers/"+server+"/metadata", `{"metadata": {"a": "1"}}`)
+	const none = "00000000-0000-4000-8000-00000000dead"
+	w.ids.fill = strings.NewReplacer("{server}", server, "{foreign}", foreign, "{none}", none)
+	w.ids.blank = strings.NewReplacer(server, "{server}", foreign, "{foreign}", none, "{none}")
+	return w
+}
+
+// must asks for what has to succeed.
+func (w *world) must(token, method, path, body string) map[string]any {
+	w.t.Helper()
+	answer, text, err := w.Ask(w.t.Context(), token, method, "/v2.1"+path, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if answer.StatusCode > 299 {
+		w.t.Fatalf("%s %s: %d %s", method, path, answer.StatusCode, text)
+	}
+	var out map[string]any
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &out); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// server makes one and waits until it is active.
+func (w *world) server(token, name string) (id string) {
+	w.t.Helper()
+	made := w.must(token, "POST", "/servers", `{"server": {"name": "`+name+`", "flavorRef": "`+cloud.Flavor+`", "imageRef": "`+cloud.Image+`"}}`)
+	id = made["server"].(map[string]any)["id"].(string)
+	w.Eventually(name+" is active", time.Minute, func(context.Context) error {
+		shown := w.must(token, "GET", "/servers/"+id, "")["server"].(map[string]any)
+		if shown["status"] != "ACTIVE" {
+			return &cloud.StatusError{Body: shown["status"].(string)}
+		}
+		return nil
+	})
+	return id
+}
+
+// rest ends what writes to the database by itself: what changes from here on
+// was changed by a request.
+func (w *world) rest() {
+	w.Audit()
+	w.Kill(cloud.Control)
+	w.Kill(cloud.Host)
+}
+
+// ask sends a row of the table.
+func (w *world) ask(r request) (*http.Response, []byte) {
+	w.t.Helper()
+	method, path, _ := strings.Cut(r.Do, " ")
+	token := r.As
+	if token == "" {
+		token = "member"
+	}
+	answer, body, err := w.Ask(w.t.Context(), token, method, "/v2.1"+w.ids.fill.Replace(path), r.header(), r.sent(w.ids.fill))
+	if err != nil {
+		w.t.Fatalf("%s: %v", r, err)
+	}
+	return answer, body
+}
+
+// snapshot is a line for each table of the product: its name, its rows, and a
+// hash of all that they say.
+func (w *world) snapshot() string {
+	w.t.Helper()
+	tables, err := w.DB.Pool.Query(w.t.Context(), `SELECT table_schema || '.' || table_name FROM information_schema.tables
+		WHERE table_schema IN ('compute', 'engine') ORDER BY 1`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer tables.Close()
+	var parts []string
+	for tables.Next() {
+		var name string
+		if err := tables.Scan(&name); err != nil {
+			w.t.Fatal(err)
+		}
+		parts = append(parts, `SELECT '`+name+` ' || count(*) || ' ' || coalesce(md5(string_agg(r::text, ' ' ORDER BY r::text)), '-') FROM `+name+` r`)
+	}
+	if err := tables.Err(); err != nil || len(parts) < 10 {
+		w.t.Fatalf("%d tables: %v", len(parts), err)
+	}
+	var text string
+	err = w.DB.Pool.QueryRow(w.t.Context(), `SELECT string_agg(line, E'\n') FROM (`+strings.Join(parts, " UNION ALL ")+`) AS all_tables(line)`).Scan(&text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return text
+}
+
+// sameAnswer compares bodies as what they mean if they are JSON.
+func sameAnswer(got, want string) bool {
+	var g, x any
+	if json.Unmarshal([]byte(got), &g) == nil && json.Unmarshal([]byte(want), &x) == nil {
+		return reflect.DeepEqual(g, x)
+	}
+	return got == want
+}
