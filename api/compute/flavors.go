@@ -117,7 +117,9 @@ func (a *API) flavorFilter(r *rest.Request) (f compute.FlavorFilter, err error) 
 	if f.MinRootGB, err = leastFilter(r, "minDisk"); err != nil {
 		return f, err
 	}
-	f.Marker = r.Query.Get("marker")
+	if f.Marker = r.Query.Get("marker"); f.Marker == "" && r.Query.Has("marker") {
+		return f, faults.New(faults.Invalid, "MarkerNotFound", "marker [] not found")
+	}
 	f.SortKey = r.Query.Get("sort_key")
 	f.Descending = r.Query.Get("sort_dir") == "desc"
 	if r.Has(102) {

@@ -221,8 +221,9 @@ func (a *API) hypervisorFilter(r *rest.Request) (f compute.HostFilter, err error
 		return f, nil
 	}
 	if f.NamePart != "" && (r.Query.Has("limit") || r.Query.Has("marker")) {
+		// The original has a better text for it, and loses it.
 		return f, faults.New(faults.Invalid, "PagedPattern",
-			"Paging over hypervisors with the hypervisor_hostname_pattern query parameter is not supported.")
+			"The server could not comply with the request since it is either malformed or otherwise incorrect.")
 	}
 	if f.Limit, err = pageSize(r.Query, a.MaxPageSize); err != nil {
 		return f, err

@@ -45,7 +45,7 @@ var filterParameters = []filterParameter{
 	{"tags-any", microversion.From(26), func(f *serverFilter, v []string) error { f.AnyTags = commas(v); return nil }},
 	{"not-tags", microversion.From(26), func(f *serverFilter, v []string) error { f.NotAllTags = commas(v); return nil }},
 	{"not-tags-any", microversion.From(26), func(f *serverFilter, v []string) error { f.NotAnyTags = commas(v); return nil }},
-	{"locked", microversion.From(73), func(f *serverFilter, v []string) error { return truthInto(&f.Locked, "locked", v[0]) }},
+	{"locked", microversion.From(73), func(f *serverFilter, v []string) error { return strictTruthInto(&f.Locked, v[0]) }},
 	{"availability_zone", microversion.From(83), func(f *serverFilter, v []string) error { f.AvailabilityZone = v[0]; return nil }},
 	{"config_drive", microversion.From(83), func(f *serverFilter, v []string) error { return truthInto(&f.ConfigDrive, "config_drive", v[0]) }},
 	{"key_name", microversion.From(83), func(f *serverFilter, v []string) error { f.KeyName = v[0]; return nil }},
@@ -76,7 +76,7 @@ var filterParameters = []filterParameter{
 // filter reads the query.
 func (a *API) filter(r *rest.Request, rule string) (serverFilter, error) {
 	f := serverFilter{possible: true}
-	f.ProjectID, f.Marker = r.Identity.ProjectID, r.Query.Get("marker")
+	f.ProjectID, f.Marker = r.Identity.ProjectID, last(r.Query["marker"])
 	privileged := r.Allows("os_compute_api:servers:allow_all_filters", nil)
 	for _, p := range filterParameters {
 		values := r.Query[p.name]
@@ -135,6 +135,9 @@ var sortKeysOfAdmins = []string{"host", "node"}
 // readSort pairs sort_key with sort_dir; a key without a direction descends.
 func readSort(r *rest.Request, f *serverFilter) error {
 	directions := r.Query["sort_dir"]
+	if slices.ContainsFunc(directions, func(word string) bool { return word != "asc" && word != "desc" }) {
+		return faults.New(faults.Invalid, "InvalidSort", "Invalid input received: Unknown sort direction, must be 'desc' or 'asc'")
+	}
 	for i, key := range r.Query["sort_key"] {
 		if slices.Contains(sortKeysOfAdmins, key) && !r.Identity.IsAdmin {
 			return rest.NewFault(http.StatusForbidden, "Only administrators can sort servers by %s", key)
@@ -164,6 +167,25 @@ func truthInto(into **bool, name, word string) error {
 	}
 	*into = &value
 	return nil
+}
+
+// strictTruthInto refuses in the words of the originals' strict reader.
+func strictTruthInto(into **bool, word string) error {
+	value, ok := parseTruth(word)
+	if !ok {
+		return faults.New(faults.Invalid, "InvalidTruth",
+			"Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", word)
+	}
+	*into = &value
+	return nil
+}
+
+// last is the value that counts of a parameter sent more than once; "" of none.
+func last(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
 }
 
 func numberInto(into **int, name, word string) error {

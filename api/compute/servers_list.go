@@ -3,8 +3,6 @@ package compute
 // GET /servers and GET /servers/detail
 
 import (
-	"strings"
-
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store/compute"
@@ -69,9 +67,17 @@ func (a *API) list(r *rest.Request, path, rule string, show func(*rest.Request, 
 
 // allProjects widens the list for administrators who ask for it.
 func allProjects(r *rest.Request, rule string, f *serverFilter) error {
-	asked := strings.ToLower(r.Query.Get("all_tenants"))
-	switch _, sent := r.Query["all_tenants"]; {
-	case !sent, asked == "0", asked == "false", asked == "f", asked == "no", asked == "n", asked == "off":
+	all := new(bool)
+	if values := r.Query["all_tenants"]; len(values) > 0 {
+		*all = true // "?all_tenants" alone asks for them too
+		if word := last(values); word != "" {
+			if err := strictTruthInto(&all, word); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case !*all:
 		return nil
 	case !r.Identity.IsAdmin:
 		return faults.New(faults.Forbidden, "PolicyNotAuthorized",

@@ -3,6 +3,7 @@ package compute
 // GET and DELETE of /os-services: a host is the service nova-compute.
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -44,7 +45,13 @@ func (a *API) serviceView(r *rest.Request, h *compute.Host) map[string]any {
 
 func (a *API) deleteService(r *rest.Request) (*rest.Response, error) {
 	id := r.Param("id")
+	if _, err := strconv.Atoi(id); err != nil && !r.Has(53) && !errors.Is(err, strconv.ErrRange) {
+		return nil, faults.New(faults.Invalid, "InvalidInput", "Invalid input received: id must be an integer")
+	}
 	h, err := a.serviceHost(r, id)
+	if faults.Is(err, faults.NotFound) {
+		return nil, faults.New(faults.NotFound, "ServiceNotFound", "Service %s not found.", id)
+	}
 	if err != nil {
 		return nil, err
 	}

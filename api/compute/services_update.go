@@ -115,7 +115,10 @@ func (a *API) updateServiceByVerb(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	host, err := compute.HostByName(r.Context(), a.DB.Pool, asked.Host)
-	if faults.Is(err, faults.NotFound) || err == nil && asked.Binary != computeBinary {
+	if faults.Is(err, faults.NotFound) {
+		return nil, faults.New(faults.NotFound, "HostMappingNotFound", "Host '%s' is not mapped to any cell", asked.Host)
+	}
+	if err == nil && asked.Binary != computeBinary {
 		return nil, faults.New(faults.NotFound, "HostBinaryNotFound", "Could not find binary %s on host %s.", asked.Binary, asked.Host)
 	}
 	if err != nil {

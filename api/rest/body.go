@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
 	"holdfast.dev/internal/pyjson"
 )
@@ -90,6 +91,10 @@ func (r *Request) action() (string, error) {
 		return "", errMalformedBody
 	case []any:
 		if len(v) != 1 {
+			return "", errMalformedBody
+		}
+	case string:
+		if utf8.RuneCountInString(v) != 1 {
 			return "", errMalformedBody
 		}
 	}

@@ -84,10 +84,10 @@ func (r *Request) admit(rawQuery string, o *Operation) error {
 	if o.Removed {
 		return NewFault(http.StatusGone, "This resource is no longer available. No forwarding address is given.")
 	}
-	if err := r.readQuery(rawQuery, o); err != nil {
+	if err := o.body.Check(r.Version, r.value); err != nil {
 		return err
 	}
-	if err := o.body.Check(r.Version, r.value); err != nil {
+	if err := r.readQuery(rawQuery, o); err != nil {
 		return err
 	}
 	return r.permit(o)

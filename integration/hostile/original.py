@@ -8,7 +8,8 @@ Run from the module's root:
 A line is a request: "do" is method and path below /v2.1, "as" whose token, "at"
 the microversion, "body" the JSON or "raw" the text or "bytes" the base64 of what
 is sent, "repeat" how often a piece of it stands there, "header" more headers.
-{server}, {foreign} and {none} stand for ids.
+{server}, {foreign} and {none} stand for ids. "ours" is what Holdfast answers where
+it differs on purpose, and why; it is left as it is.
 """
 
 import base64

@@ -17,7 +17,7 @@ import (
 // in a Range.
 type Version struct{ Major, Minor int }
 
-var syntax = regexp.MustCompile(`^([1-9]\d{0,5})\.([1-9]\d{0,5}|0)$`)
+var syntax = regexp.MustCompile(`^([1-9]\d*)\.([1-9]\d*|0)$`)
 
 // V is a version, written short in tables.
 func V(major, minor int) Version { return Version{major, minor} }
@@ -29,7 +29,8 @@ func Parse(s string) (Version, error) {
 		return Version{}, faults.New(faults.Invalid, "InvalidAPIVersionString",
 			"API Version String %s is of invalid format. Must be of format MajorNum.MinorNum.", s)
 	}
-	major, _ := strconv.Atoi(m[1]) // six digits at most by the pattern
+	// Atoi gives the greatest int for more digits than it has: above all versions.
+	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
 	return Version{major, minor}, nil
 }
@@ -110,7 +111,7 @@ func (s Scheme) Negotiate(get func(header string) []string) (Version, error) {
 		return Version{}, err
 	}
 	if !(Range{s.Min, s.Max}).Has(v) {
-		return Version{}, &NotAcceptable{Asked: v, Scheme: s}
+		return Version{}, &NotAcceptable{Asked: asked, Scheme: s}
 	}
 	return v, nil
 }
@@ -135,7 +136,7 @@ func (s Scheme) asked(get func(header string) []string) string {
 
 // NotAcceptable is a version that is well formed and not served.
 type NotAcceptable struct {
-	Asked  Version
+	Asked  string
 	Scheme Scheme
 }
 

@@ -101,15 +101,15 @@ func isIPv6(s string) bool {
 	return err == nil && a.Is6() && a.Zone() == ""
 }
 
-// IsName says whether s is not empty and of printable characters of the basic
-// plane only, none of them of without.
+// IsName says whether s is of printable characters of the basic plane only, none
+// of them of without. An empty one is: its length is another keyword's.
 func IsName(s, without string) bool {
 	for _, c := range s {
 		if c > 0xFFFE || !unicode.IsGraphic(c) || strings.ContainsRune(without, c) {
 			return false
 		}
 	}
-	return s != ""
+	return true
 }
 
 func isTrimmed(s string) bool { return strings.TrimSpace(s) == s }

@@ -52,6 +52,9 @@ const flavorVisible = `($1 = '' OR f.is_public OR EXISTS (
 
 // GetFlavor gives the flavor with this id if projectID ("" is any) may use it.
 func GetFlavor(ctx context.Context, q store.Queryer, projectID, id string) (*Flavor, error) {
+	if !isText(id) {
+		return nil, flavorNotFound(id)
+	}
 	var f Flavor
 	err := q.QueryRow(ctx, `SELECT `+flavorColumns+` FROM compute.flavors f WHERE `+flavorVisible+` AND f.id = $2`,
 		projectID, id).Scan(f.fields()...)

@@ -63,6 +63,9 @@ func CountKeypairs(ctx context.Context, q store.Queryer, userID string) (n int64
 
 // GetKeypair gives a user's keypair.
 func GetKeypair(ctx context.Context, q store.Queryer, userID, name string) (*Keypair, error) {
+	if !isText(name) {
+		return nil, keypairNotFound(userID, name)
+	}
 	k := &Keypair{}
 	err := q.QueryRow(ctx, `SELECT `+keypairColumns+` FROM compute.keypairs WHERE user_id = $1 AND name = $2`, userID, name).Scan(k.fields()...)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -5,6 +5,8 @@ package compute
 import (
 	"errors"
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -45,6 +47,9 @@ func pairs[V any](rows pgx.Rows) (map[string]V, error) {
 
 // isUUID says whether an id can be in a uuid column; others are simply not found.
 func isUUID(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
+
+// isText says whether an id can be in a text column; others are simply not found.
+func isText(id string) bool { return !strings.ContainsRune(id, 0) && utf8.ValidString(id) }
 
 // limit is a LIMIT that means "none" at zero.
 func limit(n int) int64 {
