@@ -79,7 +79,7 @@ func TestServicesAreChanged(t *testing.T) {
 		step{"root", "2.1", "PUT", "/os-services/disable-log-reason", named(""), 400, invalid("Missing disabled reason field")},
 		step{"root", "2.10", "PUT", "/os-services/force-down", named(""), 404, notFound("Unknown action")},
 		step{"root", "2.11", "PUT", "/os-services/force-down", named(`, "forced_down": true`), 200, `{"service": {"host": "host-1", "binary": "nova-compute", "forced_down": true}}`},
-		step{"root", "2.1", "PUT", "/os-services/enable", `{"host": "x", "binary": "nova-compute"}`, 404, notFound("Could not find binary nova-compute on host x.")},
+		step{"root", "2.1", "PUT", "/os-services/enable", `{"host": "x", "binary": "nova-compute"}`, 404, notFound("Host 'x' is not mapped to any cell")},
 		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{}`, 400, invalid("No updates were requested. Fields 'status' or 'forced_down' should be specified.")},
 		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{"status": "enabled", "disabled_reason": "x"}`, 400, invalid("Specifying 'disabled_reason' with status 'enabled' is invalid.")},
 		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{"status": "enabled", "forced_down": false}`, 200, ""},
@@ -96,7 +96,7 @@ func TestServicesAreChanged(t *testing.T) {
 	c.query(`UPDATE compute.servers SET host_id = NULL WHERE id = $1 RETURNING id::text`, id)
 	c.play(
 		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 204, ""},
-		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 404, notFound("Service " + hostID + " could not be found.")},
+		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 404, notFound("Service " + hostID + " not found.")},
 	)
 }
 

@@ -31,7 +31,7 @@ class InvalidName(Exception):
 
 
 def is_name(value, without=""):
-    if not isinstance(value, str) or not value or value.strip() != value:
+    if not isinstance(value, str) or value.strip() != value:
         return False
     return all(ord(c) <= 0xFFFE and c not in without and
                (unicodedata.category(c) == "Zs" or unicodedata.category(c)[0] not in "CZ") for c in value)

@@ -34,8 +34,8 @@ func TestFormats(t *testing.T) {
 		"regex":                                {[]string{"a", "(?<!x)a", `(a)\1`, "(?P<n>a)"}, []string{"", "(", "[a", "*"}},
 		"ipv4":                                 {[]string{"10.0.0.1"}, []string{"10.0.0.01", "10.1", "::1", ""}},
 		"ipv6":                                 {[]string{"::1", "::ffff:10.0.0.1"}, []string{"fe80::1%eth0", "10.0.0.1", ""}},
-		"name":                                 {[]string{"a", "é b", "a\u00a0b"}, []string{"", " a", "a ", "a\n", "a\tb", "😀", "a\u2028b"}},
-		"az_name":                              {[]string{"zone 1"}, []string{"a:b", ""}},
+		"name":                                 {[]string{"", "a", "é b", "a\u00a0b"}, []string{" a", "a ", "a\n", "a\tb", "😀", "a\u2028b"}},
+		"az_name":                              {[]string{"", "zone 1"}, []string{"a:b"}},
 		"name_with_leading_trailing_spaces":    {[]string{" a "}, []string{" ", ""}},
 		"az_name_with_leading_trailing_spaces": {[]string{" a "}, []string{" ", "a:b"}},
 	} {
