@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/activities/libvirt/images"
 	"holdfast.dev/activities/libvirt/qemu"
 	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/activities/maintenance"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/cli"
@@ -28,6 +29,7 @@ import (
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
 	"holdfast.dev/workers"
+	periodic "holdfast.dev/workflows/maintenance"
 )
 
 func workerCommand(env *cli.Env) *cobra.Command {
@@ -83,12 +85,22 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Placement: placer,
 			Neutron:   services.neutron,
 			Cinder:    services.cinder,
-			Beside:    []func(context.Context){loops.Run, p.starter.Run, services.debts.Run},
-			Steps:     workers.NewStepMetrics(p.registry),
-			Hold:      hold.Points(cfg.Dev.HoldDir).At,
-			Log:       p.log,
+			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
+				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations}),
+			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run},
+			Steps:  workers.NewStepMetrics(p.registry),
+			Hold:   hold.Points(cfg.Dev.HoldDir).At,
+			Log:    p.log,
 		})
 	})
+}
+
+// schedules is the periodic work of a cloud.
+func schedules(cfg *config.Config) []workers.Schedule {
+	return []workers.Schedule{
+		{Workflow: periodic.SyncPowerName, Every: cfg.Compute.SyncPowerStateInterval},
+		{Workflow: periodic.PurgeName, Every: cfg.Retention.Interval},
+	}
 }
 
 // runHosts serves the queues of count hosts of this machine.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/maintenance"
 	"holdfast.dev/workflows/server"
 )
 
@@ -25,6 +26,8 @@ type ControlConfig struct {
 	Placement steps.PlacementActivities
 	Neutron   steps.NeutronActivities
 	Cinder    steps.CinderActivities
+	// Maintenance is what schedules ask for.
+	Maintenance steps.MaintenanceActivities
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
 	// loops, a starter.
 	Beside []func(context.Context)
@@ -74,8 +77,12 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	for kind, f := range server.Workflows {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
 	}
+	for name, f := range maintenance.Workflows {
+		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: name})
+	}
 	return w, register(w, ControlRole, map[string]any{
 		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron, "cinder": cfg.Cinder,
+		"maintenance": cfg.Maintenance,
 	})
 }
 

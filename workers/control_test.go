@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/activities/maintenance"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
@@ -74,13 +75,14 @@ func newCloudWith(t *testing.T, network neutron.Options) *cloud {
 	loops := e.NewLoops(c, steps.ControlQueue)
 	background(t, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
-			Client:    c,
-			Records:   records.New(db, e, starter.Offer),
-			Placement: placement.New(db, e, scheduler.Default()),
-			Neutron:   neutron.New(db, e, network),
-			Cinder:    cinder.New(db, e, cinder.Options{}),
-			Beside:    []func(context.Context){starter.Run, loops.Run},
-			Log:       log,
+			Client:      c,
+			Records:     records.New(db, e, starter.Offer),
+			Placement:   placement.New(db, e, scheduler.Default()),
+			Neutron:     neutron.New(db, e, network),
+			Cinder:      cinder.New(db, e, cinder.Options{}),
+			Maintenance: maintenance.New(db, e, maintenance.Options{Offer: starter.Offer, DownAfter: time.Minute}),
+			Beside:      []func(context.Context){starter.Run, loops.Run},
+			Log:         log,
 		})
 	})
 	return &cloud{db: db, engine: e, offer: starter.Offer, knock: starter.Knock,

@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/maintenance"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
@@ -21,7 +22,7 @@ import (
 // served are the implementations as the roles register them.
 var served = map[Role]map[string]any{
 	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
-		"cinder": (*cinder.Activities)(nil)},
+		"cinder": (*cinder.Activities)(nil), "maintenance": (*maintenance.Activities)(nil)},
 	HostRole: {"libvirt": (*libvirt.Activities)(nil)},
 }
 

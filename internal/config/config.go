@@ -10,6 +10,7 @@ type Config struct {
 	Temporal  Temporal  `koanf:"temporal"`
 	API       API       `koanf:"api"`
 	Compute   Compute   `koanf:"compute"`
+	Retention Retention `koanf:"retention"`
 	Policy    Policy    `koanf:"policy"`
 	OpenStack OpenStack `koanf:"openstack"`
 	Keystone  Keystone  `koanf:"keystone"`
@@ -62,6 +63,15 @@ type Compute struct {
 	VIFPluggingIsFatal bool          `koanf:"vif_plugging_is_fatal"`
 	// VolumePatience is how long a build waits for Cinder to make its volumes.
 	VolumePatience time.Duration `koanf:"volume_patience"`
+	// SyncPowerStateInterval is the time between two looks at guests' power.
+	SyncPowerStateInterval time.Duration `koanf:"sync_power_state_interval"`
+}
+
+// Retention is how long what is over is kept; 0 is for ever.
+type Retention struct {
+	Interval       time.Duration `koanf:"interval"`
+	DeletedServers time.Duration `koanf:"deleted_servers"`
+	Operations     time.Duration `koanf:"operations"`
 }
 
 // Policy is how the services' rules are enforced.

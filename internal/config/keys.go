@@ -53,6 +53,12 @@ var keys = []Key{
 	{"compute.volume_patience", 180 * time.Second, "How long a build waits for Cinder to make its volumes (block_device_allocate_retries times its interval)."},
 	{"compute.vif_plugging_is_fatal", true, "A build whose ports are not plugged in time fails (vif_plugging_is_fatal)."},
 
+	{"compute.sync_power_state_interval", 600 * time.Second, "Time between two comparisons of servers' power with what their hosts report; 0 compares never (sync_power_state_interval)."},
+
+	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
+	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers are kept, with their operations; 0 for ever."},
+	{"retention.operations", 8760 * time.Hour, "How long finished operations of servers that live are kept, and shown as their actions; 0 for ever."},
+
 	{"policy.enforce_scope", true, "Refuse tokens whose scope (project, domain, system) a rule isn't for (oslo_policy/enforce_scope)."},
 	{"policy.enforce_new_defaults", true, "Only the present defaults of rules count, not also their deprecated ones (oslo_policy/enforce_new_defaults)."},
 

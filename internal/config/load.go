@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/maps"
@@ -142,6 +143,16 @@ func (c *Config) check() error {
 	} {
 		if positive.value <= 0 {
 			return invalid("%s must be more than 0", positive.name)
+		}
+	}
+	for name, value := range map[string]time.Duration{
+		"compute.sync_power_state_interval": c.Compute.SyncPowerStateInterval,
+		"retention.interval":                c.Retention.Interval,
+		"retention.deleted_servers":         c.Retention.DeletedServers,
+		"retention.operations":              c.Retention.Operations,
+	} {
+		if value < 0 {
+			return invalid("%s must not be negative", name)
 		}
 	}
 	for _, choice := range []struct {

@@ -20,11 +20,12 @@ import (
 // families are the interfaces that activities implement, with the callers that
 // workflows use.
 var families = map[string]struct{ activities, caller reflect.Type }{
-	"records":   {reflect.TypeFor[steps.RecordsActivities](), reflect.TypeOf(steps.Records)},
-	"placement": {reflect.TypeFor[steps.PlacementActivities](), reflect.TypeOf(steps.Placement)},
-	"neutron":   {reflect.TypeFor[steps.NeutronActivities](), reflect.TypeOf(steps.Neutron)},
-	"cinder":    {reflect.TypeFor[steps.CinderActivities](), reflect.TypeOf(steps.Cinder)},
-	"libvirt":   {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
+	"records":     {reflect.TypeFor[steps.RecordsActivities](), reflect.TypeOf(steps.Records)},
+	"placement":   {reflect.TypeFor[steps.PlacementActivities](), reflect.TypeOf(steps.Placement)},
+	"neutron":     {reflect.TypeFor[steps.NeutronActivities](), reflect.TypeOf(steps.Neutron)},
+	"cinder":      {reflect.TypeFor[steps.CinderActivities](), reflect.TypeOf(steps.Cinder)},
+	"maintenance": {reflect.TypeFor[steps.MaintenanceActivities](), reflect.TypeOf(steps.Maintenance)},
+	"libvirt":     {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }
 
 func TestEveryStepIsAMethodOfItsFamily(t *testing.T) {

@@ -1,0 +1,106 @@
+// Package maintenance carries out the steps of family maintenance: power states
+// that hosts report, and what has grown old. It touches the database only; the
+// stops that it asks for are operations like any other's.
+package maintenance
+
+import (
+	"context"
+	"time"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+)
+
+// Options of the steps.
+type Options struct {
+	// Offer has an accepted operation started; it must not block.
+	Offer func(operationID string)
+	// DownAfter is the silence after which a host counts as down.
+	DownAfter time.Duration
+	// KeepServers is how long deleted servers are kept, with their operations,
+	// KeepOperations how long finished operations of living ones; 0 for ever.
+	KeepServers, KeepOperations time.Duration
+}
+
+// Activities implements steps.MaintenanceActivities.
+type Activities struct {
+	db     *store.DB
+	engine *engine.Engine
+	o      Options
+}
+
+var _ steps.MaintenanceActivities = (*Activities)(nil)
+
+// New gives the steps.
+func New(db *store.DB, e *engine.Engine, o Options) *Activities { return &Activities{db, e, o} }
+
+const (
+	// maxStops and purgeBatch bound one part.
+	maxStops   = 20
+	purgeBatch = 500
+)
+
+// SyncPower is idempotent by observing. A server that an operation has is left
+// to it, and so is one whose row is younger than its host's report.
+func (a *Activities) SyncPower(ctx context.Context, _ struct{}) (out steps.MaintenanceOut, err error) {
+	err = a.db.InTx(ctx, func(tx store.Tx) (err error) {
+		out.Changed, err = compute.SyncPower(ctx, tx, a.o.DownAfter)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	ids, err := compute.OutOfStep(ctx, a.db.Pool, maxStops)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range ids {
+		if err := a.stop(ctx, id); err != nil {
+			return out, err
+		}
+	}
+	out.More = len(ids) == maxStops
+	return out, nil
+}
+
+// stop asks for a stop of a server whose guest is off, or runs although it
+// should not.
+func (a *Activities) stop(ctx context.Context, id string) error {
+	var accepted engine.Accepted
+	err := a.db.InTx(ctx, func(tx store.Tx) error {
+		s, err := compute.LockServer(ctx, tx, "", id)
+		if err != nil {
+			return err
+		}
+		if s.OperationID != "" || !servers.OutOfStep(s.VMState, s.PowerState) {
+			return nil
+		}
+		if err := compute.SetTask(ctx, tx, id, servers.TaskPoweringOff); err != nil {
+			return err
+		}
+		accepted, err = a.engine.Accept(ctx, tx, engine.Request{Kind: operations.ServerStop, ResourceID: id, ProjectID: s.ProjectID})
+		return err
+	})
+	if err == nil && accepted.Startable {
+		a.o.Offer(accepted.OperationID)
+	}
+	return err
+}
+
+// Purge is idempotent: what is gone is gone.
+func (a *Activities) Purge(ctx context.Context, _ struct{}) (out steps.MaintenanceOut, err error) {
+	err = a.db.InTx(ctx, func(tx store.Tx) error {
+		gone, err := compute.PurgeServers(ctx, tx, a.o.KeepServers, purgeBatch)
+		if err != nil {
+			return err
+		}
+		old, err := a.engine.Purge(ctx, tx, a.o.KeepServers, a.o.KeepOperations, purgeBatch)
+		out = steps.MaintenanceOut{Changed: gone + old, More: gone+old > 0}
+		return err
+	})
+	return out, err
+}

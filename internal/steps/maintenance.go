@@ -1,0 +1,49 @@
+package steps
+
+// Family maintenance: what is done from time to time to Holdfast's own database,
+// for no operation. Each step does a bounded part and says whether there is more.
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// MaintenanceOut is what one part came to.
+type MaintenanceOut struct {
+	// Changed is how many rows are other or gone.
+	Changed int `json:"changed"`
+	// More says that another part should follow.
+	More bool `json:"more"`
+}
+
+// MaintenanceActivities is implemented by activities/maintenance.
+type MaintenanceActivities interface {
+	// SyncPower makes rows true of what hosts report of their guests' power, and
+	// asks for a stop where the two can't both stay. It is idempotent by
+	// observing: what agrees is left alone.
+	SyncPower(context.Context, struct{}) (MaintenanceOut, error)
+	// Purge deletes what is older than the configuration keeps. What is gone
+	// already is success.
+	Purge(context.Context, struct{}) (MaintenanceOut, error)
+}
+
+// Maintenance is the family's caller.
+var Maintenance maintenanceSteps
+
+type maintenanceSteps struct{}
+
+var (
+	maintenanceSyncPower = localStep("maintenance.SyncPower")
+	maintenancePurge     = localStep("maintenance.Purge")
+)
+
+// SyncPower compares rows with guests.
+func (maintenanceSteps) SyncPower(ctx workflow.Context) (MaintenanceOut, error) {
+	return call[MaintenanceOut](ctx, maintenanceSyncPower, "", struct{}{})
+}
+
+// Purge deletes what is old.
+func (maintenanceSteps) Purge(ctx workflow.Context) (MaintenanceOut, error) {
+	return call[MaintenanceOut](ctx, maintenancePurge, "", struct{}{})
+}

@@ -1,0 +1,49 @@
+// Package maintenance has the workflows of periodic work. They carry out no
+// operation and hold no resource: each repeats a step of the family maintenance
+// until there is nothing more to do, and the next schedule begins anew.
+// Schedules are made and corrected by control workers (workers/schedules.go).
+//
+// There is nothing to undo: every part is a transaction of its own. One that is
+// cancelled or terminated by hand is taken up by the next.
+package maintenance
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/steps"
+)
+
+// Names of the workflow types.
+const (
+	SyncPowerName = "maintenance.sync-power"
+	PurgeName     = "maintenance.purge"
+)
+
+// Workflows are what this package carries out, by name.
+var Workflows = map[string]func(workflow.Context) error{
+	SyncPowerName: SyncPower,
+	PurgeName:     Purge,
+}
+
+// maxParts bounds one run: what is left is the next one's.
+const maxParts = 200
+
+// SyncPower makes rows true of the power that hosts report.
+func SyncPower(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.SyncPower) }
+
+// Purge deletes finished operations, their events and ledgers, deleted servers
+// and unread events that are older than the configuration keeps.
+func Purge(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Purge) }
+
+func repeat(ctx workflow.Context, part func(workflow.Context) (steps.MaintenanceOut, error)) error {
+	for range maxParts {
+		out, err := part(ctx)
+		if err != nil || !out.More {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
