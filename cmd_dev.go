@@ -115,6 +115,9 @@ func describe(w io.Writer, d cloud.Description) error {
 		}
 	}
 	fmt.Fprintf(table, "\nexport OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=demo\n", d.Clouds)
+	if d.Libvirt != "" {
+		fmt.Fprintf(table, "export LIBVIRT_DEFAULT_URI=%s # for virsh\n", d.Libvirt)
+	}
 	fmt.Fprintf(table, "\nInterrupt with Ctrl-C; the next start goes on with the same data.\n")
 	return table.Flush()
 }

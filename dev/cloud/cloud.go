@@ -22,9 +22,12 @@ import (
 type cloud struct {
 	Options
 	at       addresses
-	group    supervise.Group
+	holdfast supervise.Group // our own processes
+	beside   supervise.Group // what they stand on
 	postgres *postgres.Server
-	stops    []func() error // what the group doesn't know, last first
+	stops    []func() error // what no group knows, last first
+
+	libvirtRuns bool
 }
 
 // stage is one step of a start.
@@ -52,7 +55,7 @@ func Run(ctx context.Context, o Options, ready func(Description) error) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	c.group.Progress = c.Progress
+	c.holdfast.Progress, c.beside.Progress = c.Progress, c.Progress
 	defer func() { err = errors.Join(err, c.stop()) }()
 
 	began := time.Now()
@@ -121,7 +124,7 @@ func (c *cloud) start(ctx context.Context) error {
 
 // stop ends everything, last first.
 func (c *cloud) stop() error {
-	err := c.group.Stop(stopTime)
+	err := errors.Join(c.holdfast.Stop(stopTime), c.park(), c.beside.Stop(stopTime))
 	for i := len(c.stops) - 1; i >= 0; i-- {
 		err = errors.Join(err, c.stops[i]())
 	}
@@ -166,12 +169,10 @@ func (c *cloud) startTemporal(ctx context.Context) error {
 	return c.run(ctx, p)
 }
 
-// run starts processes that come back when they die.
-func (c *cloud) run(ctx context.Context, processes ...*supervise.Process) error {
-	for _, p := range processes {
-		p.Restart = revival
-	}
-	return c.group.Start(ctx, processes...)
+// run starts what Holdfast stands on; it comes back when it dies.
+func (c *cloud) run(ctx context.Context, p *supervise.Process) error {
+	p.Restart = revival
+	return c.beside.Start(ctx, p)
 }
 
 func (c *cloud) dsn() (string, error) {

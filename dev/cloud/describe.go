@@ -15,6 +15,8 @@ type Description struct {
 	Users     []Login           `json:"users"`
 	// Clouds is the clients' clouds.yaml, with a cloud of each user's name.
 	Clouds string `json:"clouds_yaml"`
+	// Libvirt is what virsh connects to; empty with simulated hosts.
+	Libvirt string `json:"libvirt,omitempty"`
 }
 
 // Login is how a user asks for a token; all domains are Default.
@@ -37,6 +39,9 @@ var served = []struct{ name, path string }{
 
 func (c *cloud) describe() (Description, error) {
 	d := Description{Directory: c.Dir, Driver: c.Driver, Hosts: c.Hosts, Config: c.path("holdfast.yaml"), Clouds: c.path("clouds.yaml"), Endpoints: map[string]string{}}
+	if l := c.libvirt(); l != nil {
+		d.Libvirt = l.URI()
+	}
 	for _, s := range served {
 		d.Endpoints[s.name] = c.at.url(s.name) + s.path
 	}

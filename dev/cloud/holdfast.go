@@ -24,7 +24,7 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		return err
 	}
 	config := c.path("holdfast.yaml")
-	err = launch.WriteConfig(config, map[string]any{
+	settings := map[string]any{
 		"database.dsn":                 dsn,
 		"database.max_connections":     16,
 		"temporal.address":             c.at.host("temporal"),
@@ -49,8 +49,11 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		"openstack.project":            serviceProject,
 		"openstack.region":             region,
 		"keystone.token_cache_time":    "10s",
-	})
-	if err != nil {
+	}
+	if l := c.libvirt(); l != nil {
+		settings["host.libvirt_socket"] = l.Socket()
+	}
+	if err := launch.WriteConfig(config, settings); err != nil {
 		return err
 	}
 	for _, role := range []struct {
@@ -65,7 +68,8 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 			Name: role.name, Program: c.Program, Config: config, Args: role.args,
 			Telemetry: c.at.host("telemetry-" + role.name), LogFile: c.log(role.name),
 		})
-		if err := c.run(ctx, p); err != nil {
+		p.Restart = revival
+		if err := c.holdfast.Start(ctx, p); err != nil {
 			return err
 		}
 	}
