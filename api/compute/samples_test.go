@@ -254,7 +254,7 @@ func readSamples(t *testing.T) map[string][]sample {
 	return all
 }
 
-func TestVersionDocuments(t *testing.T) {
+func TestVersionDocumentsHaveTheShapeOfTheSamples(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	samples := readSamples(t)
