@@ -20,6 +20,7 @@ type Neighbours interface {
 	ServerSecurityGroups(ctx context.Context, who identity.Identity, serverIDs ...string) (map[string][]openstack.SecurityGroup, error)
 	Volume(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 	Snapshot(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
+	VolumeTypes(ctx context.Context, who identity.Identity) (map[string]string, error)
 }
 
 // reachable says whether a caller can be spoken for: by a token of Keystone's,

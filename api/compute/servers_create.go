@@ -76,11 +76,14 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 	if b.hints, err = scheduler.ReadHints(asked.hints); err != nil {
 		return nil, err
 	}
-	if b.devices, err = a.blockDevices(r, asked, b.flavor); err != nil {
+	if b.devices, err = readDevices(r, asked); err != nil {
 		return nil, err
 	}
-	properties, err := a.image(r, string(asked.ImageRef), b.flavor, bootsFromVolume(b.devices))
+	properties, err := a.image(r, asked, b.flavor, rootVolume(b.devices))
 	if err != nil {
+		return nil, err
+	}
+	if err := a.checkDevices(r, b); err != nil {
 		return nil, err
 	}
 	if b.ports, err = a.ports(r, asked); err != nil {

@@ -1,10 +1,13 @@
 package compute
 
-// What a create request says of disks: block_device_mapping_v2, and the older
-// block_device_mapping as what it means today.
+// What a create request says of disks, read entry by entry:
+// block_device_mapping_v2, and the older block_device_mapping as what it means
+// today. servers_create_disks.go holds the entries against each other,
+// servers_create_sources.go against Cinder and Glance.
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +21,7 @@ type blockDevice struct {
 	SourceType      string          `json:"source_type"`
 	DestinationType string          `json:"destination_type"`
 	UUID            string          `json:"uuid"`
-	ImageID         string          `json:"image_id"`
+	VirtualName     string          `json:"virtual_name"`
 	VolumeID        string          `json:"volume_id"`
 	SnapshotID      string          `json:"snapshot_id"`
 	VolumeSize      *whole          `json:"volume_size"`
@@ -33,20 +36,25 @@ type blockDevice struct {
 	NoDevice        json.RawMessage `json:"no_device"`
 }
 
-// maxLocalDisks is how many disks on the host a server may have
-// (max_local_block_devices).
-const maxLocalDisks = 3
+// rootDevice is what the root disk is called where the image says nothing.
+const rootDevice = "vda"
 
-// blockDevices are the server's disks in the order of the request; a server of
+// policyAttachVolume is for whoever gives a mapping, of volumes or not.
+const policyAttachVolume = "os_compute_api:servers:create:attach_volume"
+
+// readDevices are the server's disks in the order of the request; a server of
 // an image alone has none of its own.
-func (a *API) blockDevices(r *rest.Request, asked *createRequest, flavor *compute.Flavor) ([]compute.BlockDevice, error) {
-	mapping := asked.Devices
+func readDevices(r *rest.Request, asked *createRequest) ([]compute.BlockDevice, error) {
+	mapping, err := asked.Devices, error(nil)
 	if len(asked.OldDevices) > 0 {
-		mapping = today(asked.OldDevices, asked.ImageRef)
+		mapping, err = today(asked.OldDevices, asked.ImageRef)
+	}
+	if err != nil || len(mapping) == 0 {
+		return nil, err
 	}
 	var devices []compute.BlockDevice
 	for _, m := range mapping {
-		if len(m.NoDevice) > 0 && string(m.NoDevice) != "null" {
+		if isTrue(m.NoDevice) {
 			continue
 		}
 		d, err := m.device(asked.ImageRef != "")
@@ -55,42 +63,49 @@ func (a *API) blockDevices(r *rest.Request, asked *createRequest, flavor *comput
 		}
 		devices = append(devices, d)
 	}
-	if err := checkBoot(devices, asked.ImageRef != ""); err != nil {
-		return nil, err
-	}
-	if err := checkSizes(devices, flavor); err != nil {
-		return nil, err
-	}
-	for i := range devices {
-		if err := a.checkSource(r, &devices[i], asked.count); err != nil {
-			return nil, err
-		}
-	}
-	return devices, nil
+	return devices, r.Enforce(policyAttachVolume, nil)
 }
 
-// today is an older mapping in the newer form: each entry is a volume, or one
-// made of a snapshot; the first boots where there is no image.
-func today(old []blockDevice, image reference) []blockDevice {
-	now := make([]blockDevice, 0, len(old)+1)
-	if image != "" {
-		now = append(now, blockDevice{SourceType: "image", DestinationType: "local", UUID: string(image), BootIndex: json.RawMessage("0"), Ends: true})
-	}
-	for i, d := range old {
-		d.SourceType, d.DestinationType = "volume", "volume"
-		if d.VolumeID == "" && d.SnapshotID != "" {
-			d.SourceType = "snapshot"
+// isTrue says whether Python takes a value for true.
+func isTrue(value json.RawMessage) bool {
+	return !slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(value))
+}
+
+// virtualDisk names disks without a source in the older mapping.
+var virtualDisk = regexp.MustCompile(`^(swap|ephemeral(\d|[1-9]\d+))$`)
+
+// today is an older mapping in the newer form. The entry that is called like the
+// root disk boots, otherwise the image.
+func today(old []blockDevice, image reference) ([]blockDevice, error) {
+	now, boots := make([]blockDevice, 0, len(old)+1), false
+	for _, d := range old {
+		d.BootIndex = nil
+		switch {
+		case virtualDisk.MatchString(d.VirtualName):
+			d.SourceType, d.DestinationType, d.Ends = "blank", "local", true
+			if d.VirtualName == swapFormat {
+				d.GuestFormat = swapFormat
+			}
+		case d.SnapshotID != "":
+			d.SourceType, d.DestinationType, d.UUID = "snapshot", "volume", d.SnapshotID
+		case d.VolumeID != "":
+			d.SourceType, d.DestinationType, d.UUID = "volume", "volume", d.VolumeID
+		case !isTrue(d.NoDevice):
+			return nil, badDevice("Unrecognized legacy format.")
 		}
-		if d.VolumeID == "" && d.SnapshotID == "" {
-			d.SourceType, d.DestinationType = "blank", "local"
-		}
-		if image == "" && i == 0 {
-			d.BootIndex = json.RawMessage("0")
+		if d.DestinationType == "volume" && bareName(d.DeviceName) == rootDevice {
+			d.BootIndex, boots = json.RawMessage("0"), true
 		}
 		now = append(now, d)
 	}
-	return now
+	if image != "" && !boots {
+		root := blockDevice{SourceType: "image", DestinationType: "local", UUID: string(image), BootIndex: json.RawMessage("0"), Ends: true}
+		now = slices.Insert(now, 0, root)
+	}
+	return now, nil
 }
+
+func bareName(device string) string { return strings.TrimPrefix(device, "/dev/") }
 
 func badDevice(format string, args ...any) error {
 	return faults.New(faults.Invalid, "InvalidBDMFormat", "Block Device Mapping is Invalid: "+format, args...)
@@ -111,20 +126,13 @@ func (m blockDevice) device(withImage bool) (d compute.BlockDevice, err error) {
 	if d.BootIndex, err = m.bootIndex(); err != nil {
 		return d, err
 	}
-	if d.SourceType == "" {
-		return d, badDevice("Invalid source_type field.")
-	}
-	id := m.UUID
-	for _, given := range []string{m.ImageID, m.VolumeID, m.SnapshotID} {
-		if id == "" {
-			id = given
-		}
-	}
 	switch {
-	case d.SourceType == "blank" && id != "":
+	case d.SourceType == "blank" && m.UUID != "":
 		return d, badDevice("Invalid device UUID.")
-	case d.SourceType != "blank" && id == "":
+	case d.SourceType != "blank" && m.UUID == "":
 		return d, badDevice("Missing device UUID.")
+	case d.SourceType == "":
+		return d, badDevice("Invalid source_type field.")
 	}
 	if d.DestinationType == "" {
 		d.DestinationType = "local"
@@ -132,9 +140,9 @@ func (m blockDevice) device(withImage bool) (d compute.BlockDevice, err error) {
 			d.DestinationType = "volume"
 		}
 	}
-	d.SourceID = id
+	d.SourceID = m.UUID
 	if d.SourceType == "volume" {
-		d.SourceID, d.VolumeID = "", id
+		d.SourceID, d.VolumeID = "", m.UUID
 	}
 	return d, m.checkKind(d, withImage)
 }
@@ -162,110 +170,10 @@ func (m blockDevice) checkKind(d compute.BlockDevice, withImage bool) error {
 		return badDevice("Mapping %s to local is not supported.", d.SourceType)
 	case d.DestinationType == "local" && d.SourceType == "image" && (!withImage || d.BootIndex == nil || *d.BootIndex != 0):
 		return badDevice("Mapping image to local is not supported.")
-	case d.DestinationType == "volume" && d.SourceType == "image" && d.VolumeSizeGB == 0:
-		return badDevice("Images with destination_type 'volume' need to have a non-zero size specified")
-	case d.DestinationType == "volume" && d.SourceType == "blank" && d.VolumeSizeGB == 0:
-		return badDevice("Blank volumes (source: 'blank', dest: 'volume') need to have non-zero size")
 	case d.VolumeType != "" && d.DestinationType != "volume":
 		return badDevice("Specifying a volume_type with destination_type=local is not supported.")
+	case d.VolumeType != "" && d.SourceType == "volume":
+		return badDevice("Specifying volume type to existing volume is not supported.")
 	}
 	return nil
-}
-
-// checkBoot: the indexes to boot by are 0 and on without a gap. Without any
-// device the image boots.
-func checkBoot(devices []compute.BlockDevice, withImage bool) error {
-	var indexes []int
-	for _, d := range devices {
-		if d.BootIndex != nil {
-			indexes = append(indexes, *d.BootIndex)
-		}
-	}
-	slices.Sort(indexes)
-	right := len(indexes) > 0 || len(devices) == 0 && withImage
-	for i, index := range indexes {
-		right = right && i == index
-	}
-	if !right {
-		return badDevice("Boot sequence for the instance and image/block device mapping combination is not valid.")
-	}
-	return nil
-}
-
-// checkSizes holds what is on the host's disk against the flavor.
-func checkSizes(devices []compute.BlockDevice, flavor *compute.Flavor) error {
-	local, ephemeral, swap := 0, int64(0), int64(0)
-	for _, d := range devices {
-		if d.DestinationType != "local" {
-			continue
-		}
-		local++
-		switch {
-		case d.SourceType == "blank" && d.GuestFormat == "swap":
-			swap += int64(d.VolumeSizeGB)
-		case d.SourceType == "blank":
-			ephemeral += int64(d.VolumeSizeGB)
-		}
-	}
-	switch {
-	case local > maxLocalDisks:
-		return badDevice("You specified more local devices than the limit allows")
-	case ephemeral > flavor.EphemeralGB:
-		return faults.New(faults.Invalid, "InvalidBDMEphemeralSize",
-			"Ephemeral disks requested are larger than the instance type allows. If no size is given in one block device mapping, flavor ephemeral size will be used.")
-	case swap > flavor.SwapMB:
-		return faults.New(faults.Invalid, "InvalidBDMSwapSize", "Swap drive requested is larger than instance type allows.")
-	}
-	return nil
-}
-
-// checkSource asks Cinder and Glance for what a device is made of.
-func (a *API) checkSource(r *rest.Request, d *compute.BlockDevice, count counts) error {
-	if d.DestinationType != "volume" {
-		return nil
-	}
-	if err := r.Enforce("os_compute_api:servers:create:attach_volume", nil); err != nil {
-		return err
-	}
-	if !a.reachable(r.Identity) {
-		return nil
-	}
-	var err error
-	switch d.SourceType {
-	case "volume":
-		return a.checkVolume(r, d, count)
-	case "snapshot":
-		_, err = a.Neighbours.Snapshot(r.Context(), r.Identity, d.SourceID)
-	case "image":
-		_, err = a.Neighbours.Image(r.Context(), r.Identity, d.SourceID)
-	}
-	if faults.Is(err, faults.NotFound) {
-		return badDevice("failed to get %s %s.", d.SourceType, d.SourceID)
-	}
-	return err
-}
-
-func (a *API) checkVolume(r *rest.Request, d *compute.BlockDevice, count counts) error {
-	volume, err := a.Neighbours.Volume(r.Context(), r.Identity, d.VolumeID)
-	switch {
-	case faults.Is(err, faults.NotFound):
-		return badDevice("failed to get volume %s.", d.VolumeID)
-	case err != nil:
-		return err
-	case count.most > 1 && !volume.Multiattach:
-		return faults.New(faults.Invalid, "VolumeForMany", "Cannot attach one or more volumes to multiple instances")
-	case volume.Status != "available" && !(volume.Multiattach && volume.Status == "in-use"):
-		return faults.New(faults.Invalid, "InvalidVolume",
-			"Invalid volume: volume '%s' status must be 'available'. Currently in '%s'", d.VolumeID, volume.Status)
-	case d.BootIndex != nil && *d.BootIndex == 0 && strings.EqualFold(volume.Bootable, "false"):
-		return faults.New(faults.Invalid, "InvalidBDMVolumeNotBootable", "Block Device %s is not bootable.", d.VolumeID)
-	}
-	return nil
-}
-
-// bootsFromVolume says whether the root disk is Cinder's.
-func bootsFromVolume(devices []compute.BlockDevice) bool {
-	return slices.ContainsFunc(devices, func(d compute.BlockDevice) bool {
-		return d.IsVolume() && d.BootIndex != nil && *d.BootIndex == 0
-	})
 }

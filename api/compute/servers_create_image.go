@@ -13,40 +13,53 @@ import (
 // policyZeroDisk is for flavors that don't say how large the disk may become.
 const policyZeroDisk = "os_compute_api:servers:create:zero_disk_flavor"
 
-// image asks Glance for the request's image and gives its properties.
-func (a *API) image(r *rest.Request, id string, flavor *compute.Flavor, fromVolume bool) (map[string]string, error) {
-	if id == "" {
+// image checks the image that the root disk is made of, the request's or that of
+// the volume to boot from, and gives its properties.
+func (a *API) image(r *rest.Request, asked *createRequest, flavor *compute.Flavor, root *compute.BlockDevice) (map[string]string, error) {
+	if asked.ImageRef == "" && root == nil {
 		return nil, nil
 	}
-	if !fromVolume && flavor.RootGB == 0 && r.Enforce(policyZeroDisk, nil) != nil {
+	if root == nil && flavor.RootGB == 0 && r.Enforce(policyZeroDisk, nil) != nil {
 		return nil, faults.New(faults.Forbidden, "BootFromVolumeRequiredForZeroDiskFlavor",
 			"Only volume-backed servers are allowed for flavors with zero disk.")
 	}
 	if !a.reachable(r.Identity) {
 		return nil, nil
 	}
-	image, err := a.Neighbours.Image(r.Context(), r.Identity, id)
-	if faults.Is(err, faults.NotFound) {
-		return nil, faults.New(faults.Invalid, "ImageNotFound", "Can not find requested image")
-	}
-	if err != nil {
+	image, err := a.imageOf(r, asked, root)
+	if err != nil || image == nil {
 		return nil, err
 	}
-	return image.Properties, fits(image, flavor, fromVolume)
+	return image.Properties, fits(image, flavor, root)
+}
+
+func (a *API) imageOf(r *rest.Request, asked *createRequest, root *compute.BlockDevice) (*openstack.Image, error) {
+	if asked.ImageRef == "" {
+		return a.rootSource(r, root)
+	}
+	image, err := a.Neighbours.Image(r.Context(), r.Identity, string(asked.ImageRef))
+	if faults.Is(err, faults.NotFound) {
+		err = faults.New(faults.Invalid, "ImageNotFound", "Can not find requested image")
+	}
+	return image, err
 }
 
 const gib = 1 << 30
 
-// fits holds an image against a flavor; the disk is Cinder's to check where
-// there is a volume.
-func fits(image *openstack.Image, flavor *compute.Flavor, fromVolume bool) error {
+// fits holds an image against a flavor, or against the volume that is the root
+// disk; of one that exists already Cinder has checked the size.
+func fits(image *openstack.Image, flavor *compute.Flavor, root *compute.BlockDevice) error {
 	disk := flavor.RootGB * gib
 	switch {
 	case image.Status != "active":
 		return faults.New(faults.Invalid, "ImageNotActive", "Image %s is not active.", image.ID)
 	case image.MinRAMMB > flavor.MemoryMB:
 		return faults.New(faults.Invalid, "FlavorMemoryTooSmall", "Flavor's memory is too small for requested image.")
-	case fromVolume || flavor.RootGB == 0:
+	case root != nil && root.VolumeSizeGB > 0 && image.MinDiskGB > int64(root.VolumeSizeGB):
+		return faults.New(faults.Invalid, "VolumeSmallerThanMinDisk",
+			"Volume is smaller than the minimum size specified in image metadata. Volume size is %d bytes, minimum size is %d bytes.",
+			int64(root.VolumeSizeGB)*gib, image.MinDiskGB*gib)
+	case root != nil || flavor.RootGB == 0:
 		return nil
 	case image.SizeBytes > disk:
 		return faults.New(faults.Invalid, "FlavorDiskSmallerThanImage",

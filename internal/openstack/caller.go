@@ -51,15 +51,6 @@ type Network struct {
 	ProjectID    string `json:"tenant_id"`
 }
 
-// Volume is a volume or a snapshot of Cinder.
-type Volume struct {
-	ID          string `json:"id"`
-	Status      string `json:"status"`
-	SizeGB      int    `json:"size"`
-	Bootable    string `json:"bootable"`
-	Multiattach bool   `json:"multiattach"`
-}
-
 // Image reads an image. Errors: NotFound, Unavailable.
 func (c *Caller) Image(ctx context.Context, who identity.Identity, id string) (*Image, error) {
 	client, err := c.client(who, keystone.NewImageV2)
@@ -124,30 +115,8 @@ func (c *Caller) SecurityGroups(ctx context.Context, who identity.Identity) (map
 	return ids, nil
 }
 
-// Volume reads a volume. Errors: NotFound, Unavailable.
-func (c *Caller) Volume(ctx context.Context, who identity.Identity, id string) (*Volume, error) {
-	var document struct{ Volume Volume }
-	err := c.volume(ctx, who, &document, "volumes", id)
-	return &document.Volume, err
-}
-
-// Snapshot reads a snapshot. Errors: NotFound, Unavailable.
-func (c *Caller) Snapshot(ctx context.Context, who identity.Identity, id string) (*Volume, error) {
-	var document struct{ Snapshot Volume }
-	err := c.volume(ctx, who, &document, "snapshots", id)
-	return &document.Snapshot, err
-}
-
 func (c *Caller) network(ctx context.Context, who identity.Identity, into any, path ...string) error {
 	client, err := c.client(who, keystone.NewNetworkV2)
-	if err != nil {
-		return err
-	}
-	return get(ctx, client, into, path...)
-}
-
-func (c *Caller) volume(ctx context.Context, who identity.Identity, into any, path ...string) error {
-	client, err := c.client(who, keystone.NewBlockStorageV3)
 	if err != nil {
 		return err
 	}
@@ -169,8 +138,12 @@ func (c *Caller) client(who identity.Identity, open newClient) (*gophercloud.Ser
 	return nil, faults.Wrap(err, faults.Unavailable, "EndpointNotFound", "the catalog lacks a service that the request needs")
 }
 
-// get reads a document; what may not be seen isn't there.
+// get reads a document; what may not be seen isn't there, and neither is an id
+// that would lead elsewhere.
 func get(ctx context.Context, client *gophercloud.ServiceClient, into any, path ...string) error {
+	if id := path[len(path)-1]; id == "." || id == ".." {
+		return faults.New(faults.NotFound, "NotFound", "there is no such %s", path[0])
+	}
 	answer, err := client.Get(ctx, client.ServiceURL(path...), into, nil)
 	if err == nil {
 		return nil

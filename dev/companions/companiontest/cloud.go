@@ -56,14 +56,14 @@ func Start(t testing.TB) *Cloud {
 	}}
 	for _, u := range cloudUsers {
 		c.passwords[u.name] = rand.Text()
-		roles := map[string][]string{u.project: {u.role}}
+		roles, inherited := map[string][]string{u.project: {u.role}}, []string(nil)
 		switch u.name {
 		case "admin":
 			roles[""] = []string{"admin"}
 		case "holdfast":
-			roles["service"] = []string{"admin", "service"}
+			roles["service"], inherited = []string{"admin", "service"}, []string{"member", "service"}
 		}
-		seed.Users = append(seed.Users, identity.SeedUser{Name: u.name, Password: c.passwords[u.name], DefaultProject: u.project, Roles: roles})
+		seed.Users = append(seed.Users, identity.SeedUser{Name: u.name, Password: c.passwords[u.name], DefaultProject: u.project, Roles: roles, Inherited: inherited})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -24,7 +24,8 @@ type BlockDevice struct {
 	// VolumeID is the one that was asked for, or the one that was made.
 	VolumeID string
 	// Ours is a volume that is made for the server.
-	Ours                bool
+	Ours bool
+	// VolumeSizeGB is in GiB, and in MiB of swap.
 	VolumeSizeGB        int
 	VolumeType          string
 	BootIndex           *int
@@ -39,6 +40,19 @@ type BlockDevice struct {
 
 // IsVolume says whether Cinder has the device.
 func (d *BlockDevice) IsVolume() bool { return d.DestinationType == "volume" }
+
+// IsSwap says whether the device is the server's swap, on its host.
+func (d *BlockDevice) IsSwap() bool { return d.blankLocal() && d.GuestFormat == "swap" }
+
+// IsEphemeral says whether the device is an empty disk on the server's host.
+func (d *BlockDevice) IsEphemeral() bool { return d.blankLocal() && d.GuestFormat != "swap" }
+
+func (d *BlockDevice) blankLocal() bool {
+	return d.SourceType == "blank" && d.DestinationType == "local"
+}
+
+// Boots says whether the server boots from the device.
+func (d *BlockDevice) Boots() bool { return d.BootIndex != nil && *d.BootIndex == 0 }
 
 const blockDeviceColumns = `server_id::text, position, source_type, destination_type, source_id, volume_id, ours, volume_size_gb,
 	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id`
