@@ -197,6 +197,11 @@ func things() map[string]func(*world) string {
 			}
 			return id
 		},
+		"backup": func(w *world) string {
+			id := w.make("block-storage", "/backups", "backup", `{"backup":{"volume_id":"{volume}"}}`)
+			w.available("/backups/"+id, "backup")
+			return id
+		},
 		"type": post("block-storage", "/types", "volume_type", `{"volume_type":{"name":"NAME"}}`),
 	}
 }

@@ -81,7 +81,8 @@ func TestIdentity(t *testing.T) {
 	c.openstack("admin", "credential", "create", "--type", "ec2", "--project", "demo", "demo", `{"access":"a1","secret":"s1"}`)
 	c.holds("a1", "demo", "ec2", "credentials", "list", "-f", "value")
 	_, adminID, _ := c.Login(t, "admin")
-	trust := c.value("demo", "id", "trust", "create", "--project", projectID, "--role", "member", "--impersonate", userID, adminID)
+	member := c.value("admin", "id", "role", "show", "member") // a member may not look it up
+	trust := c.value("demo", "id", "trust", "create", "--project", projectID, "--role", member, "--impersonate", userID, adminID)
 	c.holds(trust, "demo", "trust", "list", "--trustor", userID, "-f", "value")
 	c.openstack("demo", "trust", "delete", trust)
 	c.wants("admin manager\nmanager member\nmember reader", "admin", "implied", "role", "list", "-f", "value", "-c", "Prior Role Name", "-c", "Implied Role Name")

@@ -271,11 +271,23 @@ func (c *collection) read(r *http.Request) (document, error) {
 		if ok && !f.kind.holds(value) {
 			return nil, service.Fail(http.StatusBadRequest, "Invalid input for field '%s': %v has the wrong type.", f.name, clip(fmt.Sprint(value)))
 		}
+		if long, isText := value.(string); isText && len(long) > f.longest() {
+			return nil, service.Fail(http.StatusBadRequest, "Invalid input for field '%s': it has more than %d characters.", f.name, f.longest())
+		}
 		if name, isText := value.(string); isText && f.name == "name" && (strings.TrimSpace(name) == "" || len(name) > 255) {
 			return nil, service.Fail(http.StatusBadRequest, "Invalid input for field 'name': it has from 1 to 255 characters.")
 		}
 	}
 	return given, nil
+}
+
+// longest is how many bytes a text of the field may have.
+func (f field) longest() int {
+	switch f.name {
+	case "description", "password", "url":
+		return 4096
+	}
+	return 255
 }
 
 func (k kind) holds(value any) bool {

@@ -159,11 +159,13 @@ func choose(caller *service.Caller, query url.Values) (*statement, error) {
 	if err := q.visible(caller, query, status); err != nil {
 		return nil, err
 	}
-	hidden := query.Get("os_hidden")
-	if hidden != "" && hidden != "true" && hidden != "false" {
-		return nil, service.Fail(http.StatusBadRequest, "Invalid value '%s' for 'os_hidden' filter. Valid values are 'true' or 'false'.", bounded(hidden))
+	hidden := "false"
+	if query.Has("os_hidden") {
+		if hidden, err = flagOf("os_hidden", query.Get("os_hidden")); err != nil {
+			return nil, err
+		}
 	}
-	q.and("coalesce(i.document->>'os_hidden', 'false') = %s", q.arg(strconv.FormatBool(hidden == "true")))
+	q.and("coalesce(i.document->>'os_hidden', 'false') = %s", q.arg(hidden))
 	for name, values := range query {
 		if slices.Contains([]string{"limit", "marker", "sort", "sort_key", "sort_dir", "visibility", "member_status", "os_hidden"}, name) {
 			continue
@@ -175,6 +177,14 @@ func choose(caller *service.Caller, query url.Values) (*statement, error) {
 		}
 	}
 	return q, nil
+}
+
+// flagOf reads a filter that is true or false, which clients write in any case.
+func flagOf(name, value string) (string, error) {
+	if lower := strings.ToLower(value); lower == "true" || lower == "false" {
+		return lower, nil
+	}
+	return "", service.Fail(http.StatusBadRequest, "Invalid value '%s' for '%s' filter. Valid values are 'true' or 'false'.", bounded(value), name)
 }
 
 func memberStatus(query url.Values) (string, error) {
@@ -240,9 +250,11 @@ func (q *statement) filter(name, value string) error {
 	case "created_at", "updated_at":
 		return q.filterTime(name, value)
 	case "protected":
-		if value != "true" && value != "false" {
-			return service.Fail(http.StatusBadRequest, "Invalid value '%s' for 'protected' filter. Valid values are 'true' or 'false'.", bounded(value))
+		flag, err := flagOf(name, value)
+		if err != nil {
+			return err
 		}
+		value = flag
 	}
 	column, own := columnOf[name]
 	if !own {

@@ -91,6 +91,9 @@ func (s *Service) setTags(k *kind) service.Endpoint {
 		if err := service.Decode(r, &body); err != nil {
 			return err
 		}
+		if body.Tags == nil {
+			return service.Fail(http.StatusBadRequest, "Invalid tags body: 'tags' is missing.")
+		}
 		checked, err := listOf(text(60))(body.Tags)
 		if err != nil {
 			return invalid("tags", "%s", err.Error())

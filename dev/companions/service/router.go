@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -121,6 +122,9 @@ func Decode(r *http.Request, v any) error {
 		return &Error{Status: http.StatusBadRequest, Message: "The request body could not be read.", Err: err}
 	case len(body) > maxBody:
 		return Fail(http.StatusRequestEntityTooLarge, "The request body is longer than %d bytes.", maxBody)
+	}
+	if !utf8.Valid(body) {
+		return Fail(http.StatusBadRequest, "The request body is not valid UTF-8.")
 	}
 	err = json.Unmarshal(body, v)
 	var wrong *json.UnmarshalTypeError
