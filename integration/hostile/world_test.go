@@ -25,6 +25,7 @@ type world struct {
 // callers have these names for tokens.
 var callers = []map[string]any{
 	{"token": "member", "user": "alice", "project": "a11ce", "roles": []string{"member", "reader"}},
+	{"token": "nobody", "user": "nina", "project": "a11ce", "roles": []string{}},
 	{"token": "reader", "user": "rita", "project": "a11ce", "roles": []string{"reader"}},
 	{"token": "other", "user": "bob", "project": "b0b", "roles": []string{"member", "reader"}},
 	{"token": "admin", "user": "root", "project": "ad", "roles": []string{"admin", "member", "reader"}},
