@@ -4,6 +4,7 @@ package compute
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,9 +14,23 @@ import (
 )
 
 // fileRequest is an entry of "personality".
-type fileRequest struct {
-	Path     string `json:"path"`
-	Contents string `json:"contents"`
+type fileRequest struct{ Path, Contents string }
+
+// UnmarshalJSON refuses what lacks a half, which the schema lets pass and the
+// original fails on.
+func (f *fileRequest) UnmarshalJSON(text []byte) error {
+	var sent struct{ Path, Contents *string }
+	if err := json.Unmarshal(text, &sent); err != nil {
+		return err
+	}
+	switch {
+	case sent.Path == nil:
+		return faults.New(faults.Invalid, "InvalidPersonality", "Bad personality format: missing path")
+	case sent.Contents == nil:
+		return faults.New(faults.Invalid, "InvalidPersonality", "Bad personality format: missing contents")
+	}
+	f.Path, f.Contents = *sent.Path, *sent.Contents
+	return nil
 }
 
 // bootData is what the guest is told, its keypair left out.
