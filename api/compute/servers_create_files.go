@@ -4,7 +4,6 @@ package compute
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,35 +12,37 @@ import (
 	"holdfast.dev/internal/store/compute"
 )
 
-// fileRequest is an entry of "personality".
-type fileRequest struct{ Path, Contents string }
+// fileRequest is an entry of "personality"; its schema asks for neither half.
+type fileRequest struct {
+	Path     *string `json:"path"`
+	Contents *string `json:"contents"`
+}
 
-// UnmarshalJSON refuses what lacks a half, which the schema lets pass and the
-// original fails on.
-func (f *fileRequest) UnmarshalJSON(text []byte) error {
-	var sent struct{ Path, Contents *string }
-	if err := json.Unmarshal(text, &sent); err != nil {
-		return err
+// wholeFiles refuses a file that lacks a half; the original fails on it.
+func (c *createRequest) wholeFiles() error {
+	for _, f := range c.Personality {
+		switch {
+		case f.Path == nil:
+			return faults.New(faults.Invalid, "InvalidPersonality", "Bad personality format: missing path")
+		case f.Contents == nil:
+			return faults.New(faults.Invalid, "InvalidPersonality", "Bad personality format: missing contents")
+		}
 	}
-	switch {
-	case sent.Path == nil:
-		return faults.New(faults.Invalid, "InvalidPersonality", "Bad personality format: missing path")
-	case sent.Contents == nil:
-		return faults.New(faults.Invalid, "InvalidPersonality", "Bad personality format: missing contents")
-	}
-	f.Path, f.Contents = *sent.Path, *sent.Contents
 	return nil
 }
 
 // bootData is what the guest is told, its keypair left out.
 func (c *createRequest) bootData(password string) (compute.BootData, error) {
 	data := compute.BootData{AdminPassword: password}
+	if err := c.wholeFiles(); err != nil {
+		return data, err
+	}
 	for _, f := range c.Personality {
-		contents, err := decodeBase64(f.Contents)
+		contents, err := decodeBase64(*f.Contents)
 		if err != nil {
-			return data, faults.Wrap(err, faults.Invalid, "InvalidPersonality", "Personality content for %s cannot be decoded", f.Path)
+			return data, faults.Wrap(err, faults.Invalid, "InvalidPersonality", "Personality content for %s cannot be decoded", *f.Path)
 		}
-		data.Files = append(data.Files, compute.InjectedFile{Path: f.Path, Contents: contents})
+		data.Files = append(data.Files, compute.InjectedFile{Path: *f.Path, Contents: contents})
 	}
 	if c.UserData == nil || *c.UserData == "" {
 		return data, nil
@@ -72,7 +73,7 @@ func (c *createRequest) checkFiles(limits map[string]int64) error {
 	}
 	path, content := 0, 0
 	for _, f := range c.Personality {
-		path, content = max(path, utf8.RuneCountInString(f.Path)), max(content, len(f.Contents))
+		path, content = max(path, utf8.RuneCountInString(*f.Path)), max(content, len(*f.Contents))
 	}
 	if most := limits["injected_file_path_bytes"]; over(path, most) {
 		return faults.New(faults.OverLimit, "OnsetFilePathLimitExceeded", "Personality file path exceeds maximum %d", most)
