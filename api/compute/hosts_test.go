@@ -4,6 +4,7 @@ package compute_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"holdfast.dev/internal/store"
@@ -182,5 +183,65 @@ func TestKeypairs(t *testing.T) {
 			step{"alice", version, "GET", "/os-keypairs", "", 200, ""},
 			step{"alice", version, "GET", "/os-keypairs/new", "", 200, ""},
 		)
+	}
+}
+
+// A user's own limits hold beside the project's, and can't be set where they
+// would contradict them.
+func TestUsersHaveQuotas(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.create("alice", "one")
+	set := func(path, body string, status int, want string) step {
+		return step{"root", "2.57", "PUT", "/os-quota-sets/" + path, `{"quota_set": ` + body + `}`, status, want}
+	}
+	c.play(
+		set("a11ce?user_id=alice", `{"instances": 0}`, 400, invalid("Quota limit 0 for instances must be greater than or equal to already used and reserved 1.")),
+		set("a11ce?user_id=alice", `{"instances": 11}`, 400, invalid("Quota limit 11 for instances must be less than or equal to 10.")),
+		set("a11ce?user_id=alice", `{"instances": -1}`, 400, invalid("Quota limit -1 for instances must be less than or equal to 10.")),
+		set("a11ce?user_id=alice", `{"instances": 2, "cores": 20}`, 200, ""),
+		set("a11ce?user_id=reader", `{"instances": 9}`, 400, invalid("Quota limit 9 for instances must be less than or equal to 8.")),
+		set("a11ce", `{"instances": 1}`, 400, invalid("Quota limit 1 for instances must be greater than or equal to already used and reserved 2.")),
+		set("a11ce", `{"instances": 1, "force": true}`, 200, ""),
+		set("a11ce", `{"instances": 10}`, 200, ""),
+	)
+	if _, body, _ := c.ask("alice", "2.57", "GET", "/os-quota-sets/a11ce/detail?user_id=alice", ""); fmt.Sprint(body["quota_set"].(map[string]any)["instances"]) != "map[in_use:1 limit:2 reserved:0]" {
+		t.Errorf("%v", body)
+	}
+	body := `{"server": {"name": "x", "flavorRef": "1", "imageRef": "` + image + `", "min_count": 1, "max_count": 5}}`
+	c.play(
+		step{"alice", "2.1", "POST", "/servers", body, 202, ""},
+		step{"alice", "2.1", "POST", "/servers", body, 403, fault("forbidden", "403", "Quota exceeded for instances: Requested 1-5, but already used 2 of 2 instances")},
+		step{"root", "2.1", "DELETE", "/os-quota-sets/a11ce?user_id=alice", "", 202, ""},
+		step{"alice", "2.1", "POST", "/servers", body, 202, ""},
+	)
+	if n := c.query(`SELECT count(*)::text FROM compute.servers`); n != "7" {
+		t.Errorf("%s servers, want 2 while the user's quota held and 5 after", n)
+	}
+}
+
+// Files are taken until 2.56, within the quota, for the config drive.
+func TestFilesAreTaken(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	files := func(list string) string {
+		return `{"server": {"name": "x", "flavorRef": "1", "imageRef": "` + image + `", "networks": "none", "personality": [` + list + `]}}`
+	}
+	const one = `{"path": "/etc/banner", "contents": "aGVsbG8="}`
+	over := func(text string) string { return fault("forbidden", "403", text) }
+	c.play(
+		step{"alice", "2.56", "POST", "/servers", files(strings.Repeat(one+",", 5) + one), 403, over("Personality file limit exceeded")},
+		step{"alice", "2.56", "POST", "/servers", files(`{"path": "/` + strings.Repeat("a", 255) + `", "contents": ""}`), 403, over("Personality file path exceeds maximum 255")},
+		step{"alice", "2.56", "POST", "/servers", files(`{"path": "/a", "contents": "` + strings.Repeat("YWJj", 2561) + `"}`), 403, over("Personality file content exceeds maximum 10240")},
+		step{"alice", "2.56", "POST", "/servers", files(`{"path": "/a", "contents": "a"}`), 400, ""},
+		step{"alice", "2.57", "POST", "/servers", files(one), 400, ""},
+	)
+	status, body, _ := c.ask("alice", "2.56", "POST", "/servers", files(one))
+	if status != 202 {
+		t.Fatalf("%d %v", status, body)
+	}
+	data, err := computestore.GetBootData(t.Context(), c.db.Pool, c.box, body["server"].(map[string]any)["id"].(string))
+	if err != nil || len(data.Files) != 1 || data.Files[0].Path != "/etc/banner" || string(data.Files[0].Contents) != "hello" {
+		t.Errorf("%+v, %v", data.Files, err)
 	}
 }

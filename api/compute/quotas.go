@@ -77,7 +77,7 @@ func (a *API) showQuotasDetail(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := compute.Used(r.Context(), a.DB.Pool, project)
+	used, err := compute.UserUsed(r.Context(), a.DB.Pool, project, r.Query.Get("user_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -133,14 +133,15 @@ func (a *API) updateQuotas(r *rest.Request) (*rest.Response, error) {
 	}
 	var limits map[string]int64
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		used, err := compute.Used(r.Context(), tx, project)
+		may, err := settable(r, tx, project, user)
 		if err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(asked)) {
-			if limit := asked[name]; !force && limit >= 0 && limit < used[name] {
-				return faults.New(faults.Invalid, "QuotaBelowUsage",
-					"Quota limit %d for %s must be greater than or equal to already used and reserved %d.", limit, name, used[name])
+			if !force {
+				if err := may.check(name, asked[name]); err != nil {
+					return err
+				}
 			}
 			if err := compute.SetUserLimit(r.Context(), tx, project, user, name, asked[name]); err != nil {
 				return err
@@ -153,6 +154,47 @@ func (a *API) updateQuotas(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	return rest.JSON(map[string]any{"quota_set": quotaSet(r, "", func(name string) any { return limits[name] })}), nil
+}
+
+// settableLimits is how low and how high limits may be set; high is nil for
+// those of projects.
+type settableLimits struct{ low, high map[string]int64 }
+
+// settable: limits of a project hold what is used and what its users were
+// promised, those of a user what the user has and no more than is left.
+func settable(r *rest.Request, tx store.Tx, project, user string) (s settableLimits, err error) {
+	if s.low, err = compute.UserUsed(r.Context(), tx, project, user); err != nil {
+		return s, err
+	}
+	promised, err := compute.PromisedToUsers(r.Context(), tx, project, user)
+	if err != nil {
+		return s, err
+	}
+	if user == "" {
+		for name, sum := range promised {
+			s.low[name] = max(s.low[name], sum)
+		}
+		return s, nil
+	}
+	s.high, err = compute.Limits(r.Context(), tx, project)
+	for name, limit := range s.high {
+		if limit >= 0 {
+			s.high[name] = max(0, limit-promised[name])
+		}
+	}
+	return s, err
+}
+
+// check says whether a resource's limit may be set; -1 is no limit.
+func (s settableLimits) check(name string, limit int64) error {
+	if low := s.low[name]; limit >= 0 && limit < low {
+		return faults.New(faults.Invalid, "QuotaBelowUsage",
+			"Quota limit %d for %s must be greater than or equal to already used and reserved %d.", limit, name, low)
+	}
+	if high, bound := s.high[name]; bound && high >= 0 && (limit < 0 || limit > high) {
+		return faults.New(faults.Invalid, "QuotaAboveProject", "Quota limit %d for %s must be less than or equal to %d.", limit, name, high)
+	}
+	return nil
 }
 
 func (a *API) deleteQuotas(r *rest.Request) (*rest.Response, error) {

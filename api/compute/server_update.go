@@ -43,18 +43,18 @@ func (a *API) updateServer(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := a.views(r, server)
+	view, err := a.viewAlone(r, server)
 	if err != nil {
 		return nil, err
 	}
-	shown := views[0].detail()
+	shown := view.detail()
 	if !r.Has(75) {
 		for name := range shown {
 			if !slices.Contains(shownAfterUpdate, name) {
 				delete(shown, name)
 			}
 		}
-		shown["addresses"] = plainAddresses(views[0].addresses())
+		shown["addresses"] = plainAddresses(view.addresses())
 	}
 	return rest.JSON(map[string]any{"server": shown}), nil
 }

@@ -25,6 +25,8 @@ type serverView struct {
 	// views has them.
 	groups   []openstack.SecurityGroup
 	userData []byte
+	// serverGroups are read for a server that is shown alone.
+	serverGroups []string
 }
 
 // viewer is who looks, the same for all servers of an answer.
@@ -63,9 +65,28 @@ func (a *API) views(r *rest.Request, servers ...*compute.Server) ([]serverView, 
 	groups := a.groupsOf(r, servers...)
 	all := make([]serverView, len(servers))
 	for i, s := range servers {
-		all[i] = serverView{s, who, groups[s.ID], userData[s.ID]}
+		all[i] = serverView{s, who, groups[s.ID], userData[s.ID], []string{}}
 	}
 	return all, nil
+}
+
+// viewAlone is a server that isn't one of a list: its server group is shown, from
+// 2.71 on.
+func (a *API) viewAlone(r *rest.Request, s *compute.Server) (serverView, error) {
+	views, err := a.views(r, s)
+	if err != nil {
+		return serverView{}, err
+	}
+	if r.Has(71) {
+		groups, err := compute.GroupsOf(r.Context(), a.DB.Pool, s.ID)
+		if err != nil {
+			return serverView{}, err
+		}
+		if id, ok := groups[s.ID]; ok {
+			views[0].serverGroups = append(views[0].serverGroups, id)
+		}
+	}
+	return views[0], nil
 }
 
 func idsOf(servers []*compute.Server) []string {
@@ -145,7 +166,7 @@ var serverFields = []field{
 	{name: "description", versions: microversion.From(19), value: func(v serverView) any { return v.Description }},
 	{name: "tags", versions: microversion.From(26), value: func(v serverView) any { return append([]string{}, v.Tags...) }},
 	{name: "trusted_image_certificates", versions: microversion.From(63), value: func(v serverView) any { return v.TrustedCertificates }},
-	{name: "server_groups", versions: microversion.From(71), value: func(serverView) any { return []string{} }},
+	{name: "server_groups", versions: microversion.From(71), value: func(v serverView) any { return v.serverGroups }},
 	{name: "locked_reason", versions: microversion.From(73), value: func(v serverView) any { return v.LockedReason }},
 	{name: "pinned_availability_zone", versions: microversion.From(96), value: func(v serverView) any { return nullIfEmpty(v.AvailabilityZone) }},
 	{name: "scheduler_hints", versions: microversion.From(100), value: func(v serverView) any { return orEmpty(v.Placement.Hints) }},

@@ -229,7 +229,7 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 		if err := b.asked.checkFiles(limits); err != nil {
 			return err
 		}
-		n, err := compute.ChargeServers(r.Context(), tx, r.Identity.ProjectID, b.servers[0].Delta(), b.asked.count.least, b.asked.count.most)
+		n, err := compute.ChargeServers(r.Context(), tx, r.Identity.ProjectID, r.Identity.UserID, b.servers[0].Delta(), b.asked.count.least, b.asked.count.most)
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ func (a *API) showServer(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := a.views(r, server)
+	view, err := a.viewAlone(r, server)
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"server": views[0].detail()}), nil
+	return rest.JSON(map[string]any{"server": view.detail()}), nil
 }

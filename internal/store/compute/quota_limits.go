@@ -93,5 +93,39 @@ func ClearLimits(ctx context.Context, tx store.Tx, projectID, userID string) err
 // Used is what a project uses by resource, of those that are counted.
 func Used(ctx context.Context, q store.Queryer, projectID string) (map[string]int64, error) {
 	_, used, err := Usage(ctx, q, projectID)
-	return map[string]int64{"instances": used.Instances, "cores": used.Cores, "ram": used.RAMMB}, err
+	return used.byResource(), err
+}
+
+// UserUsed is what a user of a project uses by resource; userID "" is Used.
+func UserUsed(ctx context.Context, q store.Queryer, projectID, userID string) (map[string]int64, error) {
+	if userID == "" {
+		return Used(ctx, q, projectID)
+	}
+	used, err := userUsage(ctx, q, projectID, userID)
+	return used.byResource(), err
+}
+
+func (d Delta) byResource() map[string]int64 {
+	return map[string]int64{"instances": d.Instances, "cores": d.Cores, "ram": d.RAMMB}
+}
+
+// PromisedToUsers sums up by resource what the users of a project have as limits
+// of their own, but for one user; limits that are none don't count.
+func PromisedToUsers(ctx context.Context, q store.Queryer, projectID, but string) (map[string]int64, error) {
+	rows, err := q.Query(ctx, `SELECT resource, sum(hard_limit)::bigint FROM compute.quota_limits
+		WHERE project_id = $1 AND user_id NOT IN ('', $2) AND class = '' AND hard_limit > 0 GROUP BY resource`, projectID, but)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	defer rows.Close()
+	sums := map[string]int64{}
+	for rows.Next() {
+		var resource string
+		var sum int64
+		if err := rows.Scan(&resource, &sum); err != nil {
+			return nil, store.Translate(err)
+		}
+		sums[resource] = sum
+	}
+	return sums, store.Translate(rows.Err())
 }

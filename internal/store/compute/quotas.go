@@ -69,15 +69,27 @@ func ChargeQuota(ctx context.Context, tx store.Tx, projectID string, d Delta) er
 	return addUsage(ctx, tx, projectID, d)
 }
 
-// ChargeServers charges as many servers of one size as the quota has room for,
-// at most most, and says how many. With room for fewer than least it changes
-// nothing and is faults.OverLimit with the original's text.
-func ChargeServers(ctx context.Context, tx store.Tx, projectID string, each Delta, least, most int) (int, error) {
+// ChargeServers charges as many servers of one size as the quotas of the project
+// and of its user have room for, at most most, and says how many. With room for
+// fewer than least it changes nothing and is faults.OverLimit with the
+// original's text.
+func ChargeServers(ctx context.Context, tx store.Tx, projectID, userID string, each Delta, least, most int) (int, error) {
 	limits, used, err := lockUsage(ctx, tx, projectID)
 	if err != nil {
 		return 0, err
 	}
 	n := howMany(limits, used, each, int64(most))
+	own, some, err := ownLimits(ctx, tx, projectID, userID)
+	if err != nil {
+		return 0, err
+	}
+	if some && n >= int64(least) {
+		limits = own
+		if used, err = userUsage(ctx, tx, projectID, userID); err != nil {
+			return 0, err
+		}
+		n = min(n, howMany(limits, used, each, int64(most)))
+	}
 	if n < int64(least) {
 		asked := strconv.Itoa(most)
 		if least != most {
@@ -120,6 +132,25 @@ func overQuota(limits, used, d Delta, askedInstances string) error {
 	list := func(words []string) string { return strings.Join(words, ", ") }
 	return faults.New(faults.OverLimit, "TooManyInstances", "Quota exceeded for %s: Requested %s, but already used %s of %s %s",
 		list(overs), list(asked), list(have), list(allowed), list(overs))
+}
+
+// ownLimits are the limits that a user of the project has of their own, -1 where
+// there is none, and whether there is one at all.
+func ownLimits(ctx context.Context, q store.Queryer, projectID, userID string) (own Delta, some bool, err error) {
+	const limit = `COALESCE(max(hard_limit) FILTER (WHERE resource = '%s'), -1)`
+	err = q.QueryRow(ctx, `SELECT `+fmt.Sprintf(limit, "instances")+`, `+fmt.Sprintf(limit, "cores")+`, `+fmt.Sprintf(limit, "ram")+`,
+		count(*) > 0 FROM compute.quota_limits WHERE project_id = $1 AND user_id = $2 AND user_id <> '' AND class = ''`, projectID, userID).
+		Scan(&own.Instances, &own.Cores, &own.RAMMB, &some)
+	return own, some, store.Translate(err)
+}
+
+// userUsage counts a user's servers. It holds where the project's usage row is
+// locked: servers come and go under that lock.
+func userUsage(ctx context.Context, q store.Queryer, projectID, userID string) (used Delta, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*), COALESCE(sum(vcpus), 0), COALESCE(sum(memory_mb), 0)::bigint FROM compute.servers
+		WHERE project_id = $1 AND user_id = $2 AND deleted_at IS NULL`, projectID, userID).
+		Scan(&used.Instances, &used.Cores, &used.RAMMB)
+	return used, store.Translate(err)
 }
 
 // lockUsage locks the project's usage row, made if need be.

@@ -84,7 +84,7 @@ func TestChargingServersTakesAsManyAsFit(t *testing.T) {
 			computetest.InTx(t, db, func(tx store.Tx) error { return compute.ChargeQuota(t.Context(), tx, c.name, c.before) })
 			var got int
 			err := db.InTx(t.Context(), func(tx store.Tx) (err error) {
-				got, err = compute.ChargeServers(t.Context(), tx, c.name, each, c.least, c.most)
+				got, err = compute.ChargeServers(t.Context(), tx, c.name, "user", each, c.least, c.most)
 				return err
 			})
 			if c.message != "" {
