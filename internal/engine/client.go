@@ -43,12 +43,17 @@ func Dial(o TemporalOptions) (client.Client, error) {
 		interceptors = append(interceptors, tracing)
 	}
 	c, err := client.NewLazyClient(client.Options{
-		Interceptors:      interceptors,
-		HostPort:          o.Address,
-		Namespace:         o.Namespace,
-		Identity:          o.Identity,
-		Logger:            log.NewStructuredLogger(o.Log),
-		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS},
+		Interceptors: interceptors,
+		HostPort:     o.Address,
+		Namespace:    o.Namespace,
+		Identity:     o.Identity,
+		Logger:       log.NewStructuredLogger(o.Log),
+		ConnectionOptions: client.ConnectionOptions{
+			TLS: o.TLS,
+			// Ids are all that goes through histories: a few hundred bytes a
+			// call, which cost more to compress than to send.
+			GrpcCompression: &client.GrpcCompressionNone{},
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the client of Temporal at %s: %w", o.Address, err)
