@@ -12,7 +12,9 @@ import (
 // sends what is needed and holds back the rest.
 const beatEvery = time.Second
 
-// beat runs f and sends heartbeats until it returns.
+// beat runs f and sends heartbeats until it returns. The first one comes after a
+// while: Temporal counts from the step's start, writes each to its database, and
+// most steps are over by then.
 func (a *Activities) beat(ctx context.Context, f func(context.Context) error) error {
 	done := make(chan struct{})
 	stopped := make(chan struct{})
@@ -21,11 +23,11 @@ func (a *Activities) beat(ctx context.Context, f func(context.Context) error) er
 		tick := time.NewTicker(beatEvery)
 		defer tick.Stop()
 		for {
-			a.heartbeat(ctx)
 			select {
 			case <-done:
 				return
 			case <-tick.C:
+				a.heartbeat(ctx)
 			}
 		}
 	}()
