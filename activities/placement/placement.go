@@ -87,7 +87,11 @@ func (a *Activities) claim(ctx context.Context, in steps.ClaimIn, since time.Tim
 
 // claimIn is claim's transaction. Taken is nil if the attempt had its claim.
 func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Room, err error) {
-	ledger, err := a.engine.Intend(ctx, tx, in.Fence)
+	op, err := a.engine.CheckFence(ctx, tx, in.Fence)
+	if err != nil {
+		return out, nil, err
+	}
+	ledger, err := a.engine.Effects(ctx, tx, op.ID)
 	if err != nil {
 		return out, nil, err
 	}
@@ -95,8 +99,7 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 		out, err = known(ctx, tx, *had, ledger)
 		return out, nil, err
 	}
-	_, id, _, _ := operations.ParseID(in.Fence.OperationID)
-	server, err := compute.GetServer(ctx, tx, "", id)
+	server, err := compute.GetServer(ctx, tx, "", op.ResourceID)
 	if err != nil {
 		return out, nil, err
 	}
@@ -104,7 +107,7 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 	if err != nil {
 		return out, nil, err
 	}
-	ledger, err = a.engine.Intend(ctx, tx, in.Fence, operations.Effect{
+	ledger, err = op.Intend(ctx, tx, operations.Effect{
 		Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID, Attempt: in.Attempt, State: operations.Done})
 	if err != nil {
 		return out, nil, err

@@ -29,23 +29,12 @@ const maxSpec = 64 << 10
 
 // ServerSpec reads and changes nothing. Errors: Superseded, Invalid (the spec
 // is over 64 kB).
-func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (spec steps.ServerSpec, err error) {
-	err = a.db.InTx(ctx, func(tx store.Tx) error {
-		op, err := a.engine.CheckFence(ctx, tx, in.Fence)
-		if err != nil {
-			return err
-		}
-		s, err := compute.GetServer(ctx, tx, "", op.ResourceID)
-		if err != nil {
-			return err
-		}
-		spec = specOf(s)
-		if spec.Ports, err = portsOf(ctx, tx, s.ID); err != nil {
-			return err
-		}
-		spec.Volumes, err = volumesOf(ctx, tx, s.ID)
-		return err
-	})
+func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (steps.ServerSpec, error) {
+	_, id := subject(in.Fence.OperationID)
+	spec, err := readSpec(ctx, a.db.Pool, id)
+	if lost := a.engine.PeekFence(ctx, a.db.Pool, in.Fence); lost != nil {
+		err = lost
+	}
 	if err != nil {
 		return steps.ServerSpec{}, err
 	}
@@ -60,12 +49,25 @@ func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (spe
 	return spec, nil
 }
 
-func specOf(s *compute.Server) steps.ServerSpec {
-	return steps.ServerSpec{
+func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.ServerSpec, error) {
+	s, err := compute.GetServer(ctx, q, "", serverID)
+	if err != nil {
+		return steps.ServerSpec{}, err
+	}
+	spec := steps.ServerSpec{
 		ServerID: s.ID, Name: s.Name, Hostname: s.Hostname, ProjectID: s.ProjectID, UserID: s.UserID,
 		VCPUs: s.VCPUs, MemoryMB: int(s.MemoryMB),
 		RootGB: int(s.Flavor.RootGB), EphemeralGB: int(s.Flavor.EphemeralGB), SwapMB: int(s.Flavor.SwapMB),
 		ImageID: s.ImageID, ImageProperties: s.ImageProperties, ExtraSpecs: s.Flavor.ExtraSpecs, ConfigDrive: s.ConfigDrive,
 		Flavor: s.Flavor.Name, Generation: s.Generation,
 	}
+	if len(s.Ports) > 0 {
+		if spec.Ports, err = portsOf(ctx, q, s.ID); err != nil {
+			return steps.ServerSpec{}, err
+		}
+	}
+	if len(s.Volumes) > 0 {
+		spec.Volumes, err = volumesOf(ctx, q, s.ID)
+	}
+	return spec, err
 }

@@ -44,7 +44,7 @@ func (a *Activities) Begin(ctx context.Context, in steps.BeginIn) (out steps.Beg
 		if err != nil || out.Verdict != steps.Run || !onServer(out.Kind) {
 			return err
 		}
-		out.Server, err = brief(ctx, tx, out.ResourceID)
+		out.Server, err = compute.Brief(ctx, tx, out.ResourceID)
 		return err
 	})
 	return out, err
@@ -53,36 +53,6 @@ func (a *Activities) Begin(ctx context.Context, in steps.BeginIn) (out steps.Beg
 func onServer(k operations.Kind) bool {
 	spec, ok := operations.Lookup(k)
 	return ok && spec.Resource == operations.Server
-}
-
-// brief is what a workflow needs to know of a server. It may be deleted: what
-// waited for the row while a lost delete was recovered finds nothing left to do.
-func brief(ctx context.Context, tx store.Tx, id string) (*steps.ServerBrief, error) {
-	s, err := compute.GetServerOrDeleted(ctx, tx, "", id)
-	if err != nil {
-		return nil, err
-	}
-	holds, err := compute.Holds(ctx, tx, id)
-	if err != nil {
-		return nil, err
-	}
-	ports, err := compute.ServerPorts(ctx, tx, id)
-	if err != nil {
-		return nil, err
-	}
-	devices, err := compute.BlockDevices(ctx, tx, id)
-	if err != nil {
-		return nil, err
-	}
-	var volumes int
-	for _, d := range devices {
-		if d.IsVolume() {
-			volumes++
-		}
-	}
-	return &steps.ServerBrief{
-		ID: s.ID, Host: s.HostID, VMState: string(s.VMState), PowerState: int(s.PowerState), Holds: holds, Ports: len(ports), Volumes: volumes,
-	}, nil
 }
 
 // taskStates is what a server is shown to go through while a step runs. An
@@ -118,12 +88,12 @@ func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps
 // that finished it is told so again and nothing is written. Nothing is written
 // either if a cancel came first (FinishOut.Cancelled). Errors: Superseded.
 func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.FinishOut, err error) {
-	var op engine.Operation
+	var op engine.Locked
 	err = a.db.InTx(ctx, func(tx store.Tx) (err error) {
 		if op, err = a.engine.CheckFence(ctx, tx, in.Fence); err != nil {
 			return err
 		}
-		if out.Cancelled = cancelledInTime(op, in); out.Cancelled {
+		if out.Cancelled = cancelledInTime(op.Operation, in); out.Cancelled {
 			return nil
 		}
 		if op.ResourceType == operations.Server {
@@ -131,7 +101,7 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 				return err
 			}
 		}
-		out, err = a.engine.Finish(ctx, tx, in)
+		out, err = op.Finish(ctx, tx, in)
 		return err
 	})
 	if err == nil && !out.Cancelled && a.Finished != nil {

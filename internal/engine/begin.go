@@ -1,11 +1,9 @@
 package engine
 
-// Begin is the guard against running twice, and CheckFence against writing for
-// somebody who has lost the resource.
+// Begin is the guard against running twice.
 
 import (
 	"context"
-	"fmt"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
@@ -27,7 +25,7 @@ import (
 //
 // Server is left to the caller. Errors: Unavailable (code NotItsTurn).
 func (e *Engine) Begin(ctx context.Context, tx store.Tx, in steps.BeginIn) (steps.BeginOut, error) {
-	op, r, l, err := e.held(ctx, tx, in.OperationID)
+	op, err := e.lock(ctx, tx, in.OperationID)
 	if isNotFound(err) {
 		return stop("there is no such operation, or no such resource"), nil
 	}
@@ -37,24 +35,26 @@ func (e *Engine) Begin(ctx context.Context, tx store.Tx, in steps.BeginIn) (step
 	switch {
 	case op.Finished():
 		return stop("the operation has finished: " + string(op.Result)), nil
-	case l.next == op.ID:
-		return steps.BeginOut{}, faults.New(faults.Unavailable, "NotItsTurn", "operation %s waits for %s to end", op.ID, l.holder)
-	case l.holder != op.ID:
+	case op.lock.next == op.ID:
+		return steps.BeginOut{}, faults.New(faults.Unavailable, "NotItsTurn", "operation %s waits for %s to end", op.ID, op.lock.holder)
+	case op.lock.holder != op.ID:
 		return stop("the operation is superseded"), nil
 	case in.Reset && op.RunID != "" && op.RunID != in.RunID:
 		return stop("the workflow was reset by hand; the engine recovers the operation"), nil
 	}
 	if op.RunID != "" && op.RunID != in.RunID {
-		if l.generation, err = r.take(ctx, tx, op.ResourceID, op.ID); err != nil {
+		if op.lock.generation, err = op.resource.take(ctx, tx, op.ResourceID, op.ID); err != nil {
 			return steps.BeginOut{}, err
 		}
 	}
-	_, err = tx.Exec(ctx, `UPDATE engine.operations
+	var b batch
+	b.Queue(`UPDATE engine.operations
 		SET run_id = $2, dispatched_at = COALESCE(dispatched_at, now()), checked_at = now() WHERE id = $1`, op.ID, in.RunID)
-	if err != nil {
-		return steps.BeginOut{}, fmt.Errorf("begin %s: %w", op.ID, store.Translate(err))
+	ledger := b.ledger(op.ID)
+	if err := b.send(ctx, tx, "begin "+op.ID); err != nil {
+		return steps.BeginOut{}, err
 	}
-	return e.begun(ctx, tx, op, l.generation)
+	return e.begun(ctx, tx, op, *ledger)
 }
 
 func stop(reason string) steps.BeginOut {
@@ -62,16 +62,12 @@ func stop(reason string) steps.BeginOut {
 }
 
 // begun describes the operation to the run that carries it out.
-func (e *Engine) begun(ctx context.Context, tx store.Tx, op Operation, generation int64) (steps.BeginOut, error) {
-	ledger, err := e.ledger(ctx, tx, op.ID)
-	if err != nil {
-		return steps.BeginOut{}, err
-	}
+func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []operations.Effect) (steps.BeginOut, error) {
 	attempt := op.Attempt
 	for _, line := range ledger {
 		attempt = max(attempt, line.Attempt)
 	}
-	recovers, err := e.recovers(ctx, tx, op)
+	recovers, err := e.recovers(ctx, tx, op.Operation)
 	if err != nil {
 		return steps.BeginOut{}, err
 	}
@@ -79,7 +75,7 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Operation, generatio
 		Verdict:         steps.Run,
 		Kind:            op.Kind,
 		ResourceID:      op.ResourceID,
-		Generation:      generation,
+		Generation:      op.lock.generation,
 		Deadline:        op.Deadline,
 		Step:            op.Step,
 		Attempt:         attempt,
@@ -109,28 +105,4 @@ func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*
 			}, nil
 		}
 	}
-}
-
-// CheckFence locks the resource and the operation and says whether the fence
-// still holds: the operation is unfinished, owns the resource under this
-// generation, and this run carries it out. Errors: Superseded.
-func (e *Engine) CheckFence(ctx context.Context, tx store.Tx, f steps.Fence) (Operation, error) {
-	op, _, _, err := e.fenced(ctx, tx, f)
-	return op, err
-}
-
-func (e *Engine) fenced(ctx context.Context, tx store.Tx, f steps.Fence) (Operation, Resource, lock, error) {
-	op, r, l, err := e.held(ctx, tx, f.OperationID)
-	switch {
-	case isNotFound(err):
-		err = supersededFault(f.OperationID, "it or its resource is gone")
-	case err != nil:
-	case op.Finished():
-		err = supersededFault(op.ID, "it has finished")
-	case l.holder != op.ID || l.generation != f.Generation:
-		err = supersededFault(op.ID, "it has lost its resource")
-	case op.RunID != f.RunID:
-		err = supersededFault(op.ID, "another run carries it out")
-	}
-	return op, r, l, err
 }

@@ -18,17 +18,17 @@ import (
 // one carries its cancel until it has ended; a finished one is given as it is.
 // It gives the row as it is afterwards. Errors: NotFound.
 func (e *Engine) RequestCancel(ctx context.Context, tx store.Tx, operationID, by string) (Operation, error) {
-	op, r, l, err := e.held(ctx, tx, operationID)
+	op, err := e.lock(ctx, tx, operationID)
 	if err != nil || op.Finished() {
-		return op, err
+		return op.Operation, err
 	}
 	if err := noteCancel(ctx, tx, op.ID, by); err != nil {
-		return op, err
+		return op.Operation, err
 	}
-	if abandonable(op) {
-		err := e.abandon(ctx, tx, op, r, l, ending{operations.ResultCancelled, "Cancelled", "the operation was cancelled before it began"})
+	if abandonable(op.Operation) {
+		err := op.abandon(ctx, tx, ending{operations.ResultCancelled, "Cancelled", "the operation was cancelled before it began"})
 		if err != nil {
-			return op, err
+			return op.Operation, err
 		}
 	}
 	return e.Get(ctx, tx, op.ID)
@@ -47,22 +47,22 @@ func noteCancel(ctx context.Context, tx store.Tx, id, by string) error {
 // abandon ends an operation that never began. The state that its request gave
 // to the resource is taken back only if it owns the resource: while it waits,
 // the state shown is the running one's.
-func (e *Engine) abandon(ctx context.Context, tx store.Tx, op Operation, r Resource, l lock, how ending) error {
-	if err := end(ctx, tx, op, how); err != nil {
+func (l Locked) abandon(ctx context.Context, tx store.Tx, how ending) error {
+	if err := end(ctx, tx, l.Operation, how); err != nil {
 		return err
 	}
-	if l.next == op.ID {
-		return r.await(ctx, tx, op.ResourceID, "")
+	if l.lock.next == l.ID {
+		return l.resource.await(ctx, tx, l.ResourceID, "")
 	}
-	if l.holder != op.ID {
+	if l.lock.holder != l.ID {
 		return nil
 	}
-	if r.Abandon != nil {
+	if l.resource.Abandon != nil {
 		fault := &steps.Fault{Code: how.code, Message: how.message, HTTPCode: 500}
-		if err := r.Abandon(ctx, tx, op, how.result, fault); err != nil {
-			return fmt.Errorf("abandon %s: %w", op.ID, err)
+		if err := l.resource.Abandon(ctx, tx, l.Operation, how.result, fault); err != nil {
+			return fmt.Errorf("abandon %s: %w", l.ID, err)
 		}
 	}
-	_, err := r.release(ctx, tx, op.ResourceID, op.ID)
+	_, err := l.resource.release(ctx, tx, l.ResourceID, l.ID)
 	return err
 }

@@ -47,7 +47,7 @@ func (d *Dispatcher) Tick(ctx context.Context) error {
 }
 
 func (d *Dispatcher) startAll(ctx context.Context) error {
-	due, err := collect(ctx, d.engine.db.Pool, `SELECT `+columns+` FROM engine.operations
+	due, err := collect(ctx, d.engine.db.Pool, `SELECT `+columns+` FROM engine.operations o
 		WHERE finished_at IS NULL AND dispatched_at IS NULL AND start_after <= now()
 		ORDER BY start_after LIMIT $1`, dispatchBatch)
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *Dispatcher) start(ctx context.Context, op Operation) error {
 }
 
 func (d *Dispatcher) cancelAll(ctx context.Context) error {
-	due, err := collect(ctx, d.engine.db.Pool, `SELECT `+columns+` FROM engine.operations
+	due, err := collect(ctx, d.engine.db.Pool, `SELECT `+columns+` FROM engine.operations o
 		WHERE finished_at IS NULL AND cancel_requested_at IS NOT NULL AND dispatched_at IS NOT NULL
 			AND (cancel_sent_at IS NULL OR cancel_sent_at <= now() - $2::interval)
 		ORDER BY cancel_sent_at NULLS FIRST LIMIT $1`, dispatchBatch, cancelAgain)

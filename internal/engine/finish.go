@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
@@ -18,18 +17,37 @@ import (
 // same fence. A second Finish finds the fence gone and changes nothing.
 // Errors: Superseded, Invalid.
 func (e *Engine) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (steps.FinishOut, error) {
-	op, r, _, err := e.fenced(ctx, tx, in.Fence)
+	op, err := e.CheckFence(ctx, tx, in.Fence)
 	if err != nil {
 		return steps.FinishOut{}, err
 	}
-	if err := settle(ctx, tx, op, in.Settle); err != nil {
+	return op.Finish(ctx, tx, in)
+}
+
+// Finish is Engine.Finish for an operation whose fence was checked.
+func (l Locked) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (steps.FinishOut, error) {
+	var b batch
+	if err := b.settle(l, in.Settle); err != nil {
 		return steps.FinishOut{}, err
 	}
 	if in.Result == operations.ResultDone {
-		if err := passOn(ctx, tx, op); err != nil {
-			return steps.FinishOut{}, err
-		}
+		b.passOn(l.ID)
 	}
+	if l.Step == operations.StepUndo {
+		// Undoing is a step that went well; why it was needed stands with the
+		// step before it.
+		b.closeEvent(l.Operation, ending{result: operations.ResultDone})
+	}
+	b.end(l.Operation, endingOf(in))
+	b.clearInbox(l.Operation)
+	if err := b.send(ctx, tx, "finish "+l.ID); err != nil {
+		return steps.FinishOut{}, err
+	}
+	next, err := l.resource.release(ctx, tx, l.ResourceID, l.ID)
+	return steps.FinishOut{Next: next}, err
+}
+
+func endingOf(in steps.FinishIn) ending {
 	how := ending{result: in.Result, message: in.Note}
 	if in.Fault != nil {
 		how.message = in.Fault.Message
@@ -38,29 +56,11 @@ func (e *Engine) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (st
 			how.code = in.Fault.Code
 		}
 	}
-	if op.Step == operations.StepUndo {
-		// Undoing is a step that went well; why it was needed stands with the
-		// step before it.
-		if err := closeEvent(ctx, tx, op, ending{result: operations.ResultDone}); err != nil {
-			return steps.FinishOut{}, err
-		}
-	}
-	if err := end(ctx, tx, op, how); err != nil {
-		return steps.FinishOut{}, err
-	}
-	if err := clearInbox(ctx, tx, op); err != nil {
-		return steps.FinishOut{}, err
-	}
-	next, err := r.release(ctx, tx, op.ResourceID, op.ID)
-	return steps.FinishOut{Next: next}, err
+	return how
 }
 
-// passOn hands what is open in the ledger to the resource's own rows.
-func passOn(ctx context.Context, tx store.Tx, op Operation) error {
-	_, err := tx.Exec(ctx, `UPDATE engine.operation_effects SET state = 'passed', updated_at = now()
-		WHERE operation_id = $1 AND state IN ('intended', 'done')`, op.ID)
-	if err != nil {
-		return fmt.Errorf("pass on the effects of %s: %w", op.ID, store.Translate(err))
-	}
-	return nil
+// passOn hands what is open in an operation's ledger to the resource's own rows.
+func (b *batch) passOn(operationID string) {
+	b.Queue(`UPDATE engine.operation_effects SET state = 'passed', updated_at = now()
+		WHERE operation_id = $1 AND state IN ('intended', 'done')`, operationID)
 }

@@ -116,17 +116,13 @@ func (e *Engine) Take(ctx context.Context, tx store.Tx, f steps.Fence) ([]Event,
 
 // clearInbox removes, when an operation ends, the events that were for it
 // alone. Kept ones stay, so that one sent again is known.
-func clearInbox(ctx context.Context, tx store.Tx, op Operation) error {
+func (b *batch) clearInbox(op Operation) {
 	var kept []string
 	for name, rule := range events {
 		if rule == keep {
 			kept = append(kept, string(name))
 		}
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM engine.operation_inbox
+	b.Queue(`DELETE FROM engine.operation_inbox
 		WHERE resource_type = $1 AND resource_id = $2 AND event <> ALL (COALESCE($3::text[], '{}'))`, op.ResourceType, op.ResourceID, kept)
-	if err != nil {
-		return fmt.Errorf("inbox of %s: %w", op.ID, store.Translate(err))
-	}
-	return nil
 }

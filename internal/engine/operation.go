@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
@@ -63,11 +64,11 @@ func (o Operation) Finished() bool { return o.FinishedAt != nil }
 // Begun says whether a workflow has begun to carry it out.
 func (o Operation) Begun() bool { return o.DispatchedAt != nil }
 
-// columns are the fields of Operation, in a SELECT list.
-const columns = `id, kind, resource_type, resource_id::text AS resource_id, project_id, user_id, request_id, input,
-	step, attempt, host, run_id, created_at, deadline, start_after, dispatched_at, finished_at,
-	COALESCE(result, '') AS result, error_code, message, COALESCE(parent_operation_id, '') AS parent_operation_id,
-	COALESCE(retry_of, '') AS retry_of, cancel_requested_at, cancel_requested_by, hold, checked_at, trace_parent`
+// columns are the fields of Operation, in a SELECT list from engine.operations o.
+const columns = `o.id, o.kind, o.resource_type, o.resource_id::text AS resource_id, o.project_id, o.user_id, o.request_id, o.input,
+	o.step, o.attempt, o.host, o.run_id, o.created_at, o.deadline, o.start_after, o.dispatched_at, o.finished_at,
+	COALESCE(o.result, '') AS result, o.error_code, o.message, COALESCE(o.parent_operation_id, '') AS parent_operation_id,
+	COALESCE(o.retry_of, '') AS retry_of, o.cancel_requested_at, o.cancel_requested_by, o.hold, o.checked_at, o.trace_parent`
 
 // Get reads one operation. Errors: NotFound.
 func (e *Engine) Get(ctx context.Context, q store.Queryer, id string) (Operation, error) {
@@ -81,12 +82,12 @@ func lockOperation(ctx context.Context, tx store.Tx, id string) (Operation, erro
 }
 
 func one(ctx context.Context, q store.Queryer, id, locking string) (Operation, error) {
-	ops, err := collect(ctx, q, `SELECT `+columns+` FROM engine.operations WHERE id = $1`+locking, id)
+	ops, err := collect(ctx, q, `SELECT `+columns+` FROM engine.operations o WHERE id = $1`+locking, id)
 	if err != nil {
 		return Operation{}, err
 	}
 	if len(ops) == 0 {
-		return Operation{}, faults.New(faults.NotFound, "NotFound", "operation %s could not be found", id)
+		return Operation{}, notFound(id)
 	}
 	return ops[0], nil
 }
@@ -115,25 +116,6 @@ func unfinished(ctx context.Context, tx store.Tx, id string) (*Operation, error)
 		return nil, err
 	}
 	return &op, nil
-}
-
-// held locks an operation's resource and then its row. The operation says
-// which resource that is, and never says another.
-func (e *Engine) held(ctx context.Context, tx store.Tx, id string) (Operation, Resource, lock, error) {
-	op, err := e.Get(ctx, tx, id)
-	if err != nil {
-		return op, Resource{}, lock{}, err
-	}
-	_, r, err := e.kind(op.Kind)
-	if err != nil {
-		return op, r, lock{}, err
-	}
-	l, err := r.lock(ctx, tx, op.ResourceID)
-	if err != nil {
-		return op, r, l, err
-	}
-	op, err = lockOperation(ctx, tx, id)
-	return op, r, l, err
 }
 
 // starterGrace is how long an operation is left to the starter of the process
@@ -166,16 +148,22 @@ type ending struct {
 
 // end finishes an operation's row and closes the event it was in.
 func end(ctx context.Context, tx store.Tx, op Operation, how ending) error {
-	tag, err := tx.Exec(ctx, `UPDATE engine.operations
+	var b batch
+	b.end(op, how)
+	return b.send(ctx, tx, "finish "+op.ID)
+}
+
+func (b *batch) end(op Operation, how ending) {
+	b.Queue(`UPDATE engine.operations
 		SET finished_at = now(), result = $2, error_code = $3, message = $4, hold = ''
-		WHERE id = $1 AND finished_at IS NULL`, op.ID, how.result, how.code, how.message)
-	if err != nil {
-		return fmt.Errorf("finish %s: %w", op.ID, store.Translate(err))
-	}
-	if tag.RowsAffected() == 0 {
-		return supersededFault(op.ID, "it has finished")
-	}
-	return closeEvent(ctx, tx, op, how)
+		WHERE id = $1 AND finished_at IS NULL`, op.ID, how.result, how.code, how.message).
+		Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == 0 {
+				return supersededFault(op.ID, "it has finished")
+			}
+			return nil
+		})
+	b.closeEvent(op, how)
 }
 
 // supersededFault tells a workflow that its operation is no longer its own.

@@ -107,7 +107,7 @@ func (e *Engine) Operations(ctx context.Context, q store.Queryer, f Filter) ([]O
 	if f.Limit == 0 {
 		f.Limit = defaultPage
 	}
-	return collect(ctx, q, fmt.Sprintf(`SELECT %s FROM engine.operations WHERE %s ORDER BY created_at DESC, id DESC LIMIT %d`,
+	return collect(ctx, q, fmt.Sprintf(`SELECT %s FROM engine.operations o WHERE %s ORDER BY created_at DESC, id DESC LIMIT %d`,
 		columns, strings.Join(c.all, " AND "), f.Limit), c.args...)
 }
 
@@ -184,11 +184,6 @@ func (e *Engine) Events(ctx context.Context, q store.Queryer, operationIDs ...st
 		return nil, fmt.Errorf("events: %w", store.Translate(err))
 	}
 	return events, nil
-}
-
-// Effects gives an operation's ledger, by Seq.
-func (e *Engine) Effects(ctx context.Context, q store.Queryer, operationID string) ([]operations.Effect, error) {
-	return e.ledger(ctx, q, operationID)
 }
 
 // RetriedBy gives the newest operation of the same kind that was made to do an

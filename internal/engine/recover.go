@@ -18,24 +18,24 @@ import (
 // has finished meanwhile, never began, or has lost its resource. The caller
 // knows that its workflow is closed or gone, and says why it recovers.
 func (e *Engine) Recover(ctx context.Context, tx store.Tx, operationID, why string) (recoverID string, err error) {
-	op, r, l, err := e.held(ctx, tx, operationID)
+	op, err := e.lock(ctx, tx, operationID)
 	if isNotFound(err) {
 		return "", endOrphan(ctx, tx, operationID)
 	}
-	if err != nil || op.Finished() || l.next == op.ID {
+	if err != nil || op.Finished() || op.lock.next == op.ID {
 		return "", err
 	}
-	if l.holder != op.ID {
-		return "", end(ctx, tx, op, ending{operations.ResultSuperseded, "Superseded", "it had lost its resource"})
+	if op.lock.holder != op.ID {
+		return "", end(ctx, tx, op.Operation, ending{operations.ResultSuperseded, "Superseded", "it had lost its resource"})
 	}
 	spec, _ := operations.Lookup(op.Kind)
-	if abandonable(op) && !spec.Forward() {
-		return "", e.abandon(ctx, tx, op, r, l, ending{operations.ResultFailed, "OperationLost", why})
+	if abandonable(op.Operation) && !spec.Forward() {
+		return "", op.abandon(ctx, tx, ending{operations.ResultFailed, "OperationLost", why})
 	}
-	if wait, err := e.patience(ctx, tx, op); err != nil || wait > 0 {
+	if wait, err := e.patience(ctx, tx, op.Operation); err != nil || wait > 0 {
 		return "", err
 	}
-	return e.succeed(ctx, tx, op, r, why)
+	return e.succeed(ctx, tx, op.Operation, op.resource, why)
 }
 
 // succeed puts a recover operation in the place of a dead one.
@@ -119,13 +119,13 @@ func recoverKindOf(op Operation) operations.Kind {
 // giveUp ends an operation that never began and whose deadline has passed.
 // One that is forward from its first step is never given up.
 func (e *Engine) giveUp(ctx context.Context, tx store.Tx, operationID string) error {
-	op, r, l, err := e.held(ctx, tx, operationID)
+	op, err := e.lock(ctx, tx, operationID)
 	if err != nil {
 		return err
 	}
 	spec, _ := operations.Lookup(op.Kind)
-	if op.Finished() || !abandonable(op) || spec.Forward() || l.holder != op.ID || time.Now().Before(op.Deadline) {
+	if op.Finished() || !abandonable(op.Operation) || spec.Forward() || op.lock.holder != op.ID || time.Now().Before(op.Deadline) {
 		return nil
 	}
-	return e.abandon(ctx, tx, op, r, l, ending{operations.ResultFailed, "DeadlineExceeded", "the operation could not begin in time"})
+	return op.abandon(ctx, tx, ending{operations.ResultFailed, "DeadlineExceeded", "the operation could not begin in time"})
 }

@@ -66,7 +66,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 }
 
 func (s *Sweeper) giveUp(ctx context.Context) error {
-	overdue, err := collect(ctx, s.engine.db.Pool, `SELECT `+columns+` FROM engine.operations
+	overdue, err := collect(ctx, s.engine.db.Pool, `SELECT `+columns+` FROM engine.operations o
 		WHERE finished_at IS NULL AND dispatched_at IS NULL AND start_after IS NOT NULL AND deadline < now()
 		ORDER BY deadline LIMIT $1`, sweepBatch)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Sweeper) giveUp(ctx context.Context) error {
 
 // lookAtSome says how many it looked at.
 func (s *Sweeper) lookAtSome(ctx context.Context) (int, error) {
-	unseen, err := collect(ctx, s.engine.db.Pool, `SELECT `+columns+` FROM engine.operations
+	unseen, err := collect(ctx, s.engine.db.Pool, `SELECT `+columns+` FROM engine.operations o
 		WHERE finished_at IS NULL AND dispatched_at IS NOT NULL AND checked_at <= now() - $2::interval
 		ORDER BY checked_at LIMIT $1`, sweepBatch, checkAgain)
 	if err != nil {

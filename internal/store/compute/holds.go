@@ -1,13 +1,36 @@
 package compute
 
-// Holds: what a server has outside by its own rows.
+// What an operation has to know of its server, first of all what the server has
+// outside by its own rows.
 
 import (
 	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 )
+
+// Brief is what a workflow needs to know of a server. It may be deleted: what
+// waited for the row while a lost delete was recovered finds nothing left to do.
+func Brief(ctx context.Context, q store.Queryer, serverID string) (*steps.ServerBrief, error) {
+	b := steps.ServerBrief{ID: serverID}
+	err := q.QueryRow(ctx, `SELECT COALESCE(host_id::text, ''), vm_state, power_state,
+			(SELECT count(*) FROM compute.server_ports WHERE server_id = $1),
+			(SELECT count(*) FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume')
+		FROM compute.servers WHERE id = $1`, serverID).Scan(&b.Host, &b.VMState, &b.PowerState, &b.Ports, &b.Volumes)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, serverNotFound(serverID)
+	}
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	b.Holds, err = Holds(ctx, q, serverID)
+	return &b, err
+}
 
 // Holds gives what the server has outside, in the order in which a build makes
 // it: its claims, its ports, its volumes, then the guest on its host. They are the ledger lines of an

@@ -1,0 +1,107 @@
+package engine
+
+// Locked: what a transaction has locked of an operation, and batches of what it
+// writes then.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+)
+
+// Locked is an operation whose resource's row and own row are locked until the
+// transaction ends. Its methods write for it.
+type Locked struct {
+	Operation
+	resource Resource
+	lock     lock
+}
+
+// lock locks an operation's resource and then its row, in one statement. Its id
+// says which type of resource that is. Errors: NotFound, if either is missing.
+func (e *Engine) lock(ctx context.Context, tx store.Tx, id string) (Locked, error) {
+	return e.read(ctx, tx, id, " FOR NO KEY UPDATE OF r FOR NO KEY UPDATE OF o")
+}
+
+func (e *Engine) read(ctx context.Context, q store.Queryer, id, locking string) (Locked, error) {
+	kind, _, _, _ := operations.ParseID(id)
+	r, ok := e.resources[kind]
+	if !ok {
+		return Locked{}, notFound(id)
+	}
+	rows, err := q.Query(ctx, `SELECT `+columns+`, COALESCE(r.operation_id, '') AS holder, COALESCE(r.next_operation_id, '') AS next, r.generation
+		FROM `+r.Table+` r JOIN engine.operations o ON o.resource_id = r.id
+		WHERE o.id = $1`+locking, id)
+	if err != nil {
+		return Locked{}, fmt.Errorf("operation %s: %w", id, store.Translate(err))
+	}
+	type row struct {
+		Operation
+		Holder, Next string
+		Generation   int64
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
+	if err != nil {
+		return Locked{}, fmt.Errorf("operation %s: %w", id, store.Translate(err))
+	}
+	if len(found) == 0 {
+		return Locked{}, notFound(id)
+	}
+	return Locked{found[0].Operation, r, lock{found[0].Holder, found[0].Next, found[0].Generation}}, nil
+}
+
+func notFound(id string) error {
+	return faults.New(faults.NotFound, "NotFound", "operation %s could not be found", id)
+}
+
+// CheckFence locks the resource and the operation and says whether the fence
+// still holds: the operation is unfinished, owns the resource under this
+// generation, and this run carries it out. Errors: Superseded.
+func (e *Engine) CheckFence(ctx context.Context, tx store.Tx, f steps.Fence) (Locked, error) {
+	op, err := e.lock(ctx, tx, f.OperationID)
+	return op, op.holds(f, err)
+}
+
+// PeekFence is CheckFence for those who have read and write nothing: it locks
+// nothing. What was read under a fence before it was peeked at and still held
+// was read while it held, for it never comes back.
+func (e *Engine) PeekFence(ctx context.Context, q store.Queryer, f steps.Fence) error {
+	op, err := e.read(ctx, q, f.OperationID, "")
+	return op.holds(f, err)
+}
+
+// holds says whether a fence holds for an operation that was read with err.
+func (l Locked) holds(f steps.Fence, err error) error {
+	switch {
+	case isNotFound(err):
+		return supersededFault(f.OperationID, "it or its resource is gone")
+	case err != nil:
+		return err
+	case l.Finished():
+		return supersededFault(l.ID, "it has finished")
+	case l.lock.holder != l.ID || l.lock.generation != f.Generation:
+		return supersededFault(l.ID, "it has lost its resource")
+	case l.RunID != f.RunID:
+		return supersededFault(l.ID, "another run carries it out")
+	}
+	return nil
+}
+
+// batch is statements that go to the database in one round trip, and are run
+// there one after the other.
+type batch struct{ pgx.Batch }
+
+// send runs them; what says in an error what they are for. A statement that
+// fails is the end of the transaction.
+func (b *batch) send(ctx context.Context, tx store.Tx, what string) error {
+	if err := tx.SendBatch(ctx, &b.Batch).Close(); err != nil {
+		return fmt.Errorf("%s: %w", what, store.Translate(err))
+	}
+	return nil
+}
