@@ -3,6 +3,8 @@ package compute
 // GET /servers and GET /servers/detail
 
 import (
+	"iter"
+
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store/compute"
@@ -17,31 +19,36 @@ func (a *API) listServersDetail(r *rest.Request) (*rest.Response, error) {
 }
 
 // summaries are servers as shown in plain lists.
-func summaries(r *rest.Request, page []*compute.Server) ([]map[string]any, error) {
-	shown := make([]map[string]any, len(page))
-	for i, s := range page {
-		shown[i] = map[string]any{"id": s.ID, "name": s.Name, "links": selfLinks(r, "servers", s.ID)}
-	}
-	return shown, nil
+func summaries(r *rest.Request, page []*compute.Server) (iter.Seq[any], error) {
+	return func(yield func(any) bool) {
+		for _, s := range page {
+			if !yield(map[string]any{"id": s.ID, "name": s.Name, "links": selfLinks(r, "servers", s.ID)}) {
+				return
+			}
+		}
+	}, nil
 }
 
 // details are servers as shown in detailed lists: their groups are left out.
-func (a *API) details(r *rest.Request, page []*compute.Server) ([]map[string]any, error) {
+func (a *API) details(r *rest.Request, page []*compute.Server) (iter.Seq[any], error) {
 	views, err := a.views(r, page...)
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]map[string]any, len(views))
-	for i, view := range views {
-		shown[i] = view.detail()
-		delete(shown[i], "server_groups")
-	}
-	return shown, nil
+	return func(yield func(any) bool) {
+		for _, view := range views {
+			shown := view.detail()
+			delete(shown, "server_groups")
+			if !yield(shown) {
+				return
+			}
+		}
+	}, nil
 }
 
 // list answers a page and, if it is full, where the next one is. rule is the
 // operation's word in the names of policies.
-func (a *API) list(r *rest.Request, path, rule string, show func(*rest.Request, []*compute.Server) ([]map[string]any, error)) (*rest.Response, error) {
+func (a *API) list(r *rest.Request, path, rule string, show func(*rest.Request, []*compute.Server) (iter.Seq[any], error)) (*rest.Response, error) {
 	filter, err := a.filter(r, rule)
 	if err != nil {
 		return nil, err
@@ -52,14 +59,14 @@ func (a *API) list(r *rest.Request, path, rule string, show func(*rest.Request, 
 			return nil, err
 		}
 	}
-	shown, err := show(r, page)
+	items, err := show(r, page)
 	if err != nil {
 		return nil, err
 	}
-	body := map[string]any{"servers": shown}
+	body := rest.Collection{Name: "servers", Items: items}
 	if len(page) > 0 {
 		if links := nextLinks(r, path, len(page), filter.Limit, page[len(page)-1].ID); links != nil {
-			body["servers_links"] = links
+			body.Beside = map[string]any{"servers_links": links}
 		}
 	}
 	return rest.JSON(body), nil

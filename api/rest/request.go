@@ -70,7 +70,7 @@ func (r *Request) Bookmark(parts ...string) string {
 type Response struct {
 	// Status is the operation's Success if 0.
 	Status int
-	// Body is sent as JSON; nil sends none.
+	// Body is sent as JSON, a Collection item by item; nil sends none.
 	Body   any
 	Header http.Header
 }

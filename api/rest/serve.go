@@ -3,7 +3,6 @@ package rest
 // The story of one request of a service.
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -170,15 +169,15 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, conte
 		w.WriteHeader(status)
 		return
 	}
-	text, err := json.Marshal(body)
+	err := encoded(body, func(text []byte) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		if _, err := w.Write(text); err != nil {
+			s.Log.DebugContext(r.Context(), "the client has gone", "error", err)
+		}
+	})
 	if err != nil {
 		s.Log.ErrorContext(r.Context(), "the answer can't be written as JSON", "error", err)
 		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	if _, err := w.Write(text); err != nil {
-		s.Log.DebugContext(r.Context(), "the client has gone", "error", err)
 	}
 }
