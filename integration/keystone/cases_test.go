@@ -55,6 +55,9 @@ var cases = []struct {
 	{"a trust of roles that the trustor lacks", trustOfMore},
 	{"EC2 signatures", ec2},
 	{"EC2 signatures of strangers", ec2Strangers},
+	{"EC2 keys kept as credentials", ec2Credentials},
+	{"a stack's user in a domain of its own", stackUser},
+	{"which role implies which", implied},
 	{"the catalog", catalog},
 	{"a session that is renewed", renewed},
 }
