@@ -76,6 +76,10 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	p.registry.MustRegister(metrics, hosts.Metrics{DB: p.db, DownAfter: cfg.Compute.HostDownAfter})
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
 	services := newServices(p)
+	machine, err := machineName(cfg)
+	if err != nil {
+		return err
+	}
 	recorder.Finished = metrics.Finished
 	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
@@ -87,10 +91,11 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Cinder:    services.cinder,
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
 				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations}),
-			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run},
-			Steps:  workers.NewStepMetrics(p.registry),
-			Hold:   hold.Points(cfg.Dev.HoldDir).At,
-			Log:    p.log,
+			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run,
+				workers.Heartbeat(p.db, machine, cfg.Host.ReportInterval, p.log)},
+			Steps: workers.NewStepMetrics(p.registry),
+			Hold:  hold.Points(cfg.Dev.HoldDir).At,
+			Log:   p.log,
 		})
 	})
 }
@@ -138,11 +143,9 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	case count < 1 || count > 1 && cfg.Host.Driver != "simulated":
 		return nil, faults.New(faults.Invalid, "InvalidHosts", "--hosts is 1, or more with the simulated driver")
 	}
-	name := cfg.Host.Name
-	if name == "" {
-		if name, err = os.Hostname(); err != nil {
-			return nil, fmt.Errorf("the machine has no name; set host.name: %w", err)
-		}
+	name, err := machineName(cfg)
+	if err != nil {
+		return nil, err
 	}
 	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open}
 	if count == 1 {
@@ -155,6 +158,18 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 		specs[i].StateDir = filepath.Join(cfg.Host.StateDir, specs[i].Name)
 	}
 	return specs, nil
+}
+
+// machineName is what the machine is called in the cloud.
+func machineName(cfg *config.Config) (string, error) {
+	if cfg.Host.Name != "" {
+		return cfg.Host.Name, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("the machine has no name; set host.name: %w", err)
+	}
+	return name, nil
 }
 
 // driverOf opens what runs guests.

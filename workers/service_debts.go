@@ -34,16 +34,7 @@ func (s ServiceDebts) Run(ctx context.Context) {
 	if s.Every == 0 {
 		s.Every = debtsEvery
 	}
-	tick := time.NewTicker(s.Every)
-	defer tick.Stop()
-	for {
-		s.round(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	every(ctx, s.Every, func() { s.round(ctx) })
 }
 
 // round tries each debt once. One that can't be paid holds up no other.

@@ -4,6 +4,7 @@ package compute_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,7 @@ func TestServicesAreChanged(t *testing.T) {
 		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{"status": "enabled", "disabled_reason": "x"}`, 400, invalid("Specifying 'disabled_reason' with status 'enabled' is invalid.")},
 		step{"root", "2.53", "PUT", "/os-services/" + hostID, `{"status": "enabled", "forced_down": false}`, 200, ""},
 		step{"root", "2.53", "PUT", "/os-services/x", `{"status": "enabled"}`, 400, invalid("Invalid uuid x")},
+		step{"root", "2.53", "PUT", "/os-services/" + image, `{"status": "enabled"}`, 404, notFound("Service " + image + " could not be found.")},
 	)
 	if got := c.query(`SELECT disabled::text || forced_down::text FROM compute.hosts`); got != "falsefalse" {
 		t.Errorf("host is %s", got)
@@ -98,6 +100,56 @@ func TestServicesAreChanged(t *testing.T) {
 	c.play(
 		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 204, ""},
 		step{"root", "2.53", "DELETE", "/os-services/" + hostID, "", 404, notFound("Service " + hostID + " not found.")},
+	)
+}
+
+// A control worker is two services, which can be seen and forgotten and not changed.
+func TestControlWorkersAreServices(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.addHost()
+	for range 2 {
+		if err := computestore.BeatControl(t.Context(), c.db.Pool, "control-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const conductor, scheduler = "0d1d3b3c-6f2c-4a43-8a11-0a4a3e3f5dc1", "0d1d3b3c-6f2c-4a43-8a11-0a4a3e3f5dc2"
+	c.query(`UPDATE compute.services SET id = $1, number = 71, last_seen = '2026-11-29T10:00:00Z' WHERE "binary" = 'nova-conductor' RETURNING host`, conductor)
+	c.query(`UPDATE compute.services SET id = $1, number = 72, last_seen = now() + interval '10s' WHERE "binary" = 'nova-scheduler' RETURNING host`, scheduler)
+	refused := func(binary string) string {
+		return invalid("Updating a " + binary + " service is not supported. Only nova-compute services can be updated.")
+	}
+	c.play(
+		step{"root", "2.53", "GET", "/os-services?binary=nova-conductor", "", 200, `{"services": [{"id": "` + conductor + `", "binary": "nova-conductor", "host": "control-1", "zone": "internal",
+			"status": "enabled", "state": "down", "updated_at": "2026-11-29T10:00:00.000000", "disabled_reason": null, "forced_down": false}]}`},
+		step{"root", "2.1", "GET", "/os-services?binary=nova-conductor&host=control-1", "", 200, `{"services": [{"id": 71, "binary": "nova-conductor", "host": "control-1", "zone": "internal",
+			"status": "enabled", "state": "down", "updated_at": "2026-11-29T10:00:00.000000", "disabled_reason": null}]}`},
+		step{"root", "2.53", "PUT", "/os-services/" + conductor, `{"status": "disabled"}`, 400, refused("nova-conductor")},
+		step{"root", "2.53", "PUT", "/os-services/" + scheduler, `{"forced_down": true}`, 400, refused("nova-scheduler")},
+		step{"root", "2.1", "PUT", "/os-services/disable", `{"host": "control-1", "binary": "nova-scheduler"}`, 400, refused("nova-scheduler")},
+		step{"root", "2.1", "PUT", "/os-services/enable", `{"host": "control-1", "binary": "nova-compute"}`, 404, notFound("Host 'control-1' is not mapped to any cell")},
+		step{"alice", "2.1", "GET", "/os-availability-zone", "", 200, `{"availabilityZoneInfo": [{"zoneName": "nova", "zoneState": {"available": true}, "hosts": null}]}`},
+	)
+	_, body, _ := c.ask("root", "2.1", "GET", "/os-services", "")
+	var seen []string
+	for _, s := range body["services"].([]any) {
+		s := s.(map[string]any)
+		seen = append(seen, fmt.Sprint(s["host"], " ", s["binary"], " ", s["state"]))
+	}
+	if want := []string{"host-1 nova-compute up", "control-1 nova-conductor down", "control-1 nova-scheduler up"}; !slices.Equal(seen, want) {
+		t.Errorf("services %q, want %q", seen, want)
+	}
+	_, body, _ = c.ask("root", "2.1", "GET", "/os-availability-zone/detail", "")
+	zone := body["availabilityZoneInfo"].([]any)[0].(map[string]any)
+	parts := zone["hosts"].(map[string]any)["control-1"].(map[string]any)
+	if got := fmt.Sprint(zone["zoneName"], " ", parts["nova-conductor"]); got != "internal map[active:true available:false updated_at:2026-11-29T10:00:00.000000]" {
+		t.Errorf("zone of the control plane: %s", got)
+	}
+	c.play(
+		step{"root", "2.53", "DELETE", "/os-services/" + conductor, "", 204, ""},
+		step{"root", "2.53", "DELETE", "/os-services/" + conductor, "", 404, notFound("Service " + conductor + " not found.")},
+		step{"root", "2.1", "DELETE", "/os-services/72", "", 204, ""},
+		step{"root", "2.1", "GET", "/os-services?host=control-1", "", 200, `{"services": []}`},
 	)
 }
 

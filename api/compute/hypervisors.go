@@ -46,10 +46,10 @@ type hypervisorField struct {
 }
 
 var hypervisorBasics = []hypervisorField{
-	{name: "id", value: func(v hypervisorView) any { return hostIDFor(v.request, v.Host) }},
+	{name: "id", value: func(v hypervisorView) any { return idFor(v.request, v.ID, v.Number) }},
 	{name: "hypervisor_hostname", value: func(v hypervisorView) any { return v.Name }},
-	{name: "state", value: func(v hypervisorView) any { return v.api.upWord(v.Host) }},
-	{name: "status", value: func(v hypervisorView) any { return enabledWord(v.Host) }},
+	{name: "state", value: func(v hypervisorView) any { return upWord(v.Up(v.api.HostDownAfter)) }},
+	{name: "status", value: func(v hypervisorView) any { return enabledWord(v.Disabled) }},
 	{name: "servers", versions: microversion.From(53), value: func(v hypervisorView) any { return v.shownServers() }},
 }
 
@@ -60,7 +60,7 @@ var hypervisorDetails = append(hypervisorBasics[:len(hypervisorBasics):len(hyper
 	{name: "hypervisor_version", value: func(v hypervisorView) any { return v.version() }},
 	{name: "host_ip", value: func(v hypervisorView) any { return v.address() }},
 	{name: "service", value: func(v hypervisorView) any {
-		return map[string]any{"id": hostIDFor(v.request, v.Host), "host": v.Name, "disabled_reason": nullIfEmpty(v.DisabledReason)}
+		return map[string]any{"id": idFor(v.request, v.ID, v.Number), "host": v.Name, "disabled_reason": nullIfEmpty(v.DisabledReason)}
 	}},
 	{name: "cpu_info", versions: microversion.Until(27), value: func(v hypervisorView) any { return string(v.cpu()) }},
 	{name: "cpu_info", versions: microversion.Between(28, 87), value: func(v hypervisorView) any { return v.cpu() }},
@@ -232,7 +232,7 @@ func (a *API) hypervisorFilter(r *rest.Request) (f compute.HostFilter, err error
 	if marker == "" {
 		return f, nil
 	}
-	last, err := a.hostByID(r, marker)
+	last, err := a.host(r, marker)
 	if faults.Is(err, faults.NotFound) || faults.Is(err, faults.Invalid) {
 		return f, faults.New(faults.Invalid, "MarkerNotFound", "marker [%s] not found", marker)
 	}
@@ -249,7 +249,7 @@ func noHypervisorMatches(pattern string) error {
 
 // hypervisor finds the one that the path names.
 func (a *API) hypervisor(r *rest.Request) (*compute.Host, error) {
-	host, err := a.hostByID(r, r.Param("id"))
+	host, err := a.host(r, r.Param("id"))
 	if faults.Is(err, faults.NotFound) {
 		return nil, faults.New(faults.NotFound, "HypervisorNotFound", "Hypervisor with ID '%s' could not be found.", r.Param("id"))
 	}

@@ -1,8 +1,9 @@
 package compute
 
-// GET and DELETE of /os-services: a host is the service nova-compute.
+// GET and DELETE of /os-services, and the words for what a service is like.
 
 import (
+	"context"
 	"errors"
 	"strconv"
 
@@ -14,31 +15,26 @@ import (
 	"holdfast.dev/internal/store/compute"
 )
 
-// computeBinary is what clients call the service of a host.
-const computeBinary = "nova-compute"
-
 func (a *API) listServices(r *rest.Request) (*rest.Response, error) {
-	services := []map[string]any{}
-	if binary := r.Query.Get("binary"); binary == "" || binary == computeBinary {
-		hosts, err := compute.ListHosts(r.Context(), a.DB.Pool, compute.HostFilter{Name: r.Query.Get("host")})
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range hosts {
-			services = append(services, a.serviceView(r, h))
-		}
+	services, err := compute.ListServices(r.Context(), a.DB.Pool, r.Query.Get("host"), r.Query.Get("binary"))
+	if err != nil {
+		return nil, err
 	}
-	return rest.JSON(map[string]any{"services": services}), nil
+	shown := make([]map[string]any, len(services))
+	for i, s := range services {
+		shown[i] = a.serviceView(r, s)
+	}
+	return rest.JSON(map[string]any{"services": shown}), nil
 }
 
-func (a *API) serviceView(r *rest.Request, h *compute.Host) map[string]any {
+func (a *API) serviceView(r *rest.Request, s *compute.Service) map[string]any {
 	shown := map[string]any{
-		"id": hostIDFor(r, h), "binary": computeBinary, "host": h.Name, "zone": h.AvailabilityZone,
-		"status": enabledWord(h), "state": a.upWord(h),
-		"updated_at": microsecond(h.LastSeen), "disabled_reason": nullIfEmpty(h.DisabledReason),
+		"id": idFor(r, s.ID, s.Number), "binary": s.Binary, "host": s.Host, "zone": s.Zone,
+		"status": enabledWord(s.Disabled), "state": upWord(s.Up(a.HostDownAfter)),
+		"updated_at": microsecond(s.LastSeen), "disabled_reason": nullIfEmpty(s.DisabledReason),
 	}
 	if r.Has(11) {
-		shown["forced_down"] = h.ForcedDown
+		shown["forced_down"] = s.ForcedDown
 	}
 	return shown
 }
@@ -48,57 +44,59 @@ func (a *API) deleteService(r *rest.Request) (*rest.Response, error) {
 	if _, err := strconv.Atoi(id); err != nil && !r.Has(53) && !errors.Is(err, strconv.ErrRange) {
 		return nil, faults.New(faults.Invalid, "InvalidInput", "Invalid input received: id must be an integer")
 	}
-	h, err := a.serviceHost(r, id)
+	service, err := a.service(r, id)
 	if faults.Is(err, faults.NotFound) {
 		return nil, faults.New(faults.NotFound, "ServiceNotFound", "Service %s not found.", id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error { return compute.DeleteHost(r.Context(), tx, h.ID) })
+	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error { return compute.DeleteService(r.Context(), tx, service) })
 }
 
-// serviceHost finds the host that a request names by id: a UUID from 2.53, a
-// number before.
-func (a *API) serviceHost(r *rest.Request, id string) (*compute.Host, error) {
-	host, err := a.hostByID(r, id)
-	if faults.Is(err, faults.NotFound) {
-		return nil, faults.New(faults.NotFound, "ServiceNotFound", "Service %s could not be found.", id)
-	}
-	return host, err
+// service finds the one that a request names by id.
+func (a *API) service(r *rest.Request, id string) (*compute.Service, error) {
+	return byID(r, a.DB.Pool, id, compute.GetService, compute.ServiceByNumber)
 }
 
-func (a *API) hostByID(r *rest.Request, id string) (*compute.Host, error) {
+// host finds the one that a request names by its service's id.
+func (a *API) host(r *rest.Request, id string) (*compute.Host, error) {
+	return byID(r, a.DB.Pool, id, compute.GetHost, compute.HostByNumber)
+}
+
+// byID finds a host or a service: by its UUID from 2.53, by its number before.
+func byID[T any](r *rest.Request, q store.Queryer, id string,
+	get func(context.Context, store.Queryer, string) (*T, error), byNumber func(context.Context, store.Queryer, int64) (*T, error)) (*T, error) {
 	if r.Has(53) {
 		if uuid.Validate(id) != nil {
 			return nil, faults.New(faults.Invalid, "InvalidUUID", "Invalid uuid %s", id)
 		}
-		return compute.GetHost(r.Context(), a.DB.Pool, id)
+		return get(r.Context(), q, id)
 	}
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return nil, faults.New(faults.NotFound, "ComputeHostNotFound", "Compute host %s could not be found.", id)
 	}
-	return compute.HostByNumber(r.Context(), a.DB.Pool, number)
+	return byNumber(r.Context(), q, number)
 }
 
-// hostIDFor is the id that the request's microversion knows a host by.
-func hostIDFor(r *rest.Request, h *compute.Host) any {
+// idFor is the id that the request's microversion knows a host or a service by.
+func idFor(r *rest.Request, id string, number int64) any {
 	if r.Has(53) {
-		return h.ID
+		return id
 	}
-	return h.Number
+	return number
 }
 
-func enabledWord(h *compute.Host) string {
-	if h.Disabled {
+func enabledWord(disabled bool) string {
+	if disabled {
 		return "disabled"
 	}
 	return "enabled"
 }
 
-func (a *API) upWord(h *compute.Host) string {
-	if h.Up(a.HostDownAfter) {
+func upWord(up bool) string {
+	if up {
 		return "up"
 	}
 	return "down"

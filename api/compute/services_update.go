@@ -61,7 +61,10 @@ func (a *API) updateService(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := a.serviceHost(r, r.Param("id"))
+	service, err := a.service(r, r.Param("id"))
+	if err == nil {
+		err = onlyHosts(service.Binary)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +73,16 @@ func (a *API) updateService(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		if err := change.make(r, tx, host.ID); err != nil {
+		if err := change.make(r, tx, service.ID); err != nil {
 			return err
 		}
-		host, err = compute.GetHost(r.Context(), tx, host.ID)
+		service, err = compute.GetService(r.Context(), tx, service.ID)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"service": a.serviceView(r, host)}), nil
+	return rest.JSON(map[string]any{"service": a.serviceView(r, service)}), nil
 }
 
 // change reads what 2.53's body asks for.
@@ -114,12 +117,12 @@ func (a *API) updateServiceByVerb(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := onlyHosts(asked.Binary); err != nil {
+		return nil, err
+	}
 	host, err := compute.HostByName(r.Context(), a.DB.Pool, asked.Host)
 	if faults.Is(err, faults.NotFound) {
 		return nil, faults.New(faults.NotFound, "HostMappingNotFound", "Host '%s' is not mapped to any cell", asked.Host)
-	}
-	if err == nil && asked.Binary != computeBinary {
-		return nil, faults.New(faults.NotFound, "HostBinaryNotFound", "Could not find binary %s on host %s.", asked.Binary, asked.Host)
 	}
 	if err != nil {
 		return nil, err
@@ -157,4 +160,13 @@ func (q *serviceRequest) byVerb(r *rest.Request, verb string) (c serviceChange, 
 		return serviceChange{ForcedDown: &down}, map[string]any{"forced_down": down}, nil
 	}
 	return c, nil, faults.New(faults.NotFound, "UnknownAction", "Unknown action")
+}
+
+// onlyHosts refuses to change the services of the control plane.
+func onlyHosts(binary string) error {
+	if binary == compute.HostBinary {
+		return nil
+	}
+	return faults.New(faults.Invalid, "NotComputeService",
+		"Updating a %s service is not supported. Only nova-compute services can be updated.", binary)
 }

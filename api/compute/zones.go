@@ -10,47 +10,49 @@ import (
 	"holdfast.dev/internal/store/compute"
 )
 
-// zone is an availability zone and the hosts in it.
-type zone struct {
-	hosts []*compute.Host
-	// available: one of its hosts at least takes servers.
-	available bool
-}
+// zone is an availability zone: its services that are enabled. It is available
+// if there are any.
+type zone []*compute.Service
 
+// listZones leaves out the zone of the control plane.
 func (a *API) listZones(r *rest.Request) (*rest.Response, error) {
-	return a.zones(r, func(zone) any { return nil })
+	return a.zones(r, compute.HostBinary, func(zone) any { return nil })
 }
 
 func (a *API) listZonesDetail(r *rest.Request) (*rest.Response, error) {
-	return a.zones(r, func(z zone) any {
-		if !z.available {
+	return a.zones(r, "", func(z zone) any {
+		if len(z) == 0 {
 			return nil
 		}
-		shown := map[string]any{}
-		for _, h := range z.hosts {
-			shown[h.Name] = map[string]any{computeBinary: map[string]any{
-				"active": !h.Disabled, "available": h.Up(a.HostDownAfter), "updated_at": microsecond(h.LastSeen),
-			}}
+		hosts := map[string]map[string]any{}
+		for _, s := range z {
+			if hosts[s.Host] == nil {
+				hosts[s.Host] = map[string]any{}
+			}
+			hosts[s.Host][s.Binary] = map[string]any{"active": true, "available": s.Up(a.HostDownAfter), "updated_at": microsecond(s.LastSeen)}
 		}
-		return shown
+		return hosts
 	})
 }
 
-// zones answers the zones by name, those that take servers first.
-func (a *API) zones(r *rest.Request, hosts func(zone) any) (*rest.Response, error) {
-	all, err := compute.ListHosts(r.Context(), a.DB.Pool, compute.HostFilter{})
+// zones answers the zones of services by name, the available ones first.
+func (a *API) zones(r *rest.Request, binary string, hosts func(zone) any) (*rest.Response, error) {
+	services, err := compute.ListServices(r.Context(), a.DB.Pool, "", binary)
 	if err != nil {
 		return nil, err
 	}
 	zones := map[string]zone{}
-	for _, h := range all {
-		z := zones[h.AvailabilityZone]
-		zones[h.AvailabilityZone] = zone{append(z.hosts, h), z.available || !h.Disabled}
+	for _, s := range services {
+		z := zones[s.Zone]
+		if !s.Disabled {
+			z = append(z, s)
+		}
+		zones[s.Zone] = z
 	}
 	shown := []map[string]any{}
 	for _, available := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(zones)) {
-			if z := zones[name]; z.available == available {
+			if z := zones[name]; len(z) > 0 == available {
 				shown = append(shown, map[string]any{"zoneName": name, "zoneState": map[string]bool{"available": available}, "hosts": hosts(z)})
 			}
 		}

@@ -92,7 +92,7 @@ var keys = []Key{
 	{"host.link_listen", "127.0.0.1:0", "Address on which a host serves reads to the API, which is told it: no 0.0.0.0, and a name that resolves to this machine will do. Port 0 takes a free one."},
 	{"host.libvirt_socket", "/run/libvirt/libvirt-sock", "Where this host's libvirtd listens."},
 	{"host.image_cache_gb", 20, "Room for images that no guest on the host uses at the moment, in GiB."},
-	{"host.report_interval", 10 * time.Second, "Time between two heartbeats of a host (report_interval)."},
+	{"host.report_interval", 10 * time.Second, "Time between two heartbeats of a host or a control worker (report_interval)."},
 
 	{"log.level", "info", "Least level that is logged: debug, info, warn or error."},
 	{"log.format", "json", "Form of the log: json or text."},

@@ -7,10 +7,10 @@ ALTER TABLE compute.servers ADD COLUMN trusted_certificates text[];
 ALTER TABLE compute.boot_data ADD COLUMN files bytea;
 
 -- What each control worker is in the originals' words, and when it was last
--- heard of; hosts are services by themselves.
+-- heard of; hosts are services by themselves, and share the numbers.
 CREATE TABLE compute.services (
     id        uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-    number    bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    number    bigint NOT NULL UNIQUE DEFAULT nextval(pg_get_serial_sequence('compute.hosts', 'number')),
     host      text NOT NULL,
     "binary"  text NOT NULL,
     last_seen timestamptz NOT NULL DEFAULT now(),

@@ -59,11 +59,13 @@ type Host struct {
 
 // Up says whether the host is alive: heard of within downAfter (0: DownAfter)
 // and not declared down.
-func (h *Host) Up(downAfter time.Duration) bool {
+func (h *Host) Up(downAfter time.Duration) bool { return up(h.SeenAgo, h.ForcedDown, downAfter) }
+
+func up(seenAgo time.Duration, forcedDown bool, downAfter time.Duration) bool {
 	if downAfter == 0 {
 		downAfter = DownAfter
 	}
-	return !h.ForcedDown && h.SeenAgo >= 0 && h.SeenAgo <= downAfter
+	return !forcedDown && seenAgo >= 0 && seenAgo <= downAfter
 }
 
 const hostColumns = `h.id, h.name, h.incarnation, h.driver, h.availability_zone,
