@@ -57,7 +57,7 @@ func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.Serv
 	spec := steps.ServerSpec{
 		ServerID: s.ID, Name: s.Name, Hostname: s.Hostname, ProjectID: s.ProjectID, UserID: s.UserID,
 		VCPUs: s.VCPUs, MemoryMB: int(s.MemoryMB),
-		RootGB: int(s.Flavor.RootGB), EphemeralGB: int(s.Flavor.EphemeralGB), SwapMB: int(s.Flavor.SwapMB),
+		RootGB:  int(s.Flavor.RootGB),
 		ImageID: s.ImageID, ImageProperties: s.ImageProperties, ExtraSpecs: s.Flavor.ExtraSpecs, ConfigDrive: s.ConfigDrive,
 		Flavor: s.Flavor.Name, Generation: s.Generation,
 	}
@@ -66,8 +66,5 @@ func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.Serv
 			return steps.ServerSpec{}, err
 		}
 	}
-	if len(s.Volumes) > 0 {
-		spec.Volumes, err = volumesOf(ctx, q, s.ID)
-	}
-	return spec, err
+	return spec, giveDisks(ctx, q, s, &spec)
 }

@@ -1,6 +1,8 @@
 package records_test
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -137,7 +139,8 @@ func TestABuildStepByStep(t *testing.T) {
 	s := w.server(id)
 	if wantSpec := (steps.ServerSpec{ServerID: id, Name: s.Name, Hostname: s.Hostname, ProjectID: "p", UserID: "user",
 		VCPUs: 1, MemoryMB: 512, RootGB: 1, ImageID: "cirros", ImageProperties: map[string]string{},
-		Flavor: s.Flavor.Name, Generation: fence.Generation}); !reflect.DeepEqual(spec, wantSpec) {
+		Flavor: s.Flavor.Name, Generation: fence.Generation,
+		Disks: []steps.Disk{{Kind: steps.DiskRoot, SizeMB: 1024, Device: "vda", Bus: "virtio"}}}); !reflect.DeepEqual(spec, wantSpec) {
 		t.Errorf("spec %+v, want %+v", spec, wantSpec)
 	}
 
@@ -150,6 +153,45 @@ func TestABuildStepByStep(t *testing.T) {
 	row, err := w.engine.Get(t.Context(), w.db.Pool, op)
 	if err != nil || row.Result != operations.ResultDone {
 		t.Errorf("operation %+v (%v)", row, err)
+	}
+}
+
+// What a host is told of the disks: sizes as the request has them, no image where
+// a volume boots, and volumes once they are attached.
+func TestASpecHasTheDisksThatWereAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := computetest.AddServer(t, w.db, "p").ID
+	asked := []compute.BlockDevice{
+		{ServerID: id, SourceType: "volume", DestinationType: "volume", VolumeID: "own", BootIndex: pointer(0), DeviceName: "/dev/vda"},
+		{ServerID: id, Position: 1, SourceType: "blank", DestinationType: "volume", DeviceName: "/dev/vdd", DiskBus: "scsi", DeleteOnTermination: true, Ours: true},
+		{ServerID: id, Position: 2, SourceType: "blank", DestinationType: "local", VolumeSizeGB: 2, GuestFormat: "ext3", DeviceName: "/dev/vdb"},
+		{ServerID: id, Position: 3, SourceType: "blank", DestinationType: "local", VolumeSizeGB: 64, GuestFormat: "swap", DeviceName: "/dev/vdc"},
+	}
+	computetest.InTx(t, w.db, func(tx store.Tx) error { return compute.InsertBlockDevices(t.Context(), tx, id, asked) })
+	_, fence := w.begin(w.accept(operations.ServerBuild, id, servers.TaskScheduling))
+	spec := func() steps.ServerSpec {
+		t.Helper()
+		spec, err := w.records.ServerSpec(w.Context(), steps.ServerSpecIn{Fence: fence})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return spec
+	}
+	local := []steps.Disk{{Kind: steps.DiskEphemeral, SizeMB: 2048, Device: "vdb", Bus: "virtio", Format: "ext3"},
+		{Kind: steps.DiskSwap, SizeMB: 64, Device: "vdc", Bus: "virtio", Format: "swap"}}
+	got := spec()
+	if got.ImageID != "" || got.EphemeralGB != 2 || got.SwapMB != 64 || !reflect.DeepEqual(got.Disks, local) || got.Volumes != nil {
+		t.Errorf("before they are attached: %+v", got)
+	}
+	for i, d := range asked[:2] {
+		d.VolumeID, d.AttachmentID = cmp.Or(d.VolumeID, "made"), fmt.Sprint("a-", i)
+		computetest.InTx(t, w.db, func(tx store.Tx) error { return compute.SetVolume(t.Context(), tx, &d) })
+	}
+	want := []steps.Volume{{ID: "own", AttachmentID: "a-0", Boot: true, Bus: "virtio", Device: "vda"},
+		{ID: "made", AttachmentID: "a-1", Bus: "scsi", Device: "vdd", Ours: true, DeleteOnTermination: true}}
+	if got := spec(); !reflect.DeepEqual(got.Volumes, want) || !reflect.DeepEqual(got.Disks, local) {
+		t.Errorf("attached: %+v", got)
 	}
 }
 

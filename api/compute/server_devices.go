@@ -6,6 +6,7 @@ package compute
 import (
 	"net/netip"
 
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -43,11 +44,32 @@ func (v serverView) attachedIDs() []map[string]string {
 	return all
 }
 
-func (v serverView) attached() []compute.AttachedVolume {
-	if v.Volumes == nil {
-		return []compute.AttachedVolume{}
+func (v serverView) attached() []attachedVolume {
+	all := []attachedVolume{}
+	for _, volume := range v.Volumes {
+		all = append(all, attachedVolume{volume.ID, volume.DeleteOnTermination})
 	}
-	return v.Volumes
+	return all
+}
+
+type attachedVolume struct {
+	ID                  string `json:"id"`
+	DeleteOnTermination bool   `json:"delete_on_termination"`
+}
+
+// rootDevice is what the guest's first disk is called, once the server has run.
+func (v serverView) rootDevice() any {
+	if v.LaunchedAt == nil {
+		return nil
+	}
+	if v.RootDevice != "" {
+		return v.RootDevice
+	}
+	root := []servers.Disk{{Name: servers.BareName(v.ImageProperties["root_device_name"])}}
+	if err := servers.NameDisks(v.ImageProperties, root); err != nil {
+		return nil // no host has built such a guest
+	}
+	return servers.DevicePath(root[0].Name)
 }
 
 // plainAddress is an address as /ips shows it.

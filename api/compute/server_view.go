@@ -264,25 +264,6 @@ func (v serverView) image() any {
 	return image
 }
 
-// rootDevice is what the guest's first disk is called on its bus, once the
-// server has run.
-func (v serverView) rootDevice() any {
-	name := v.ImageProperties["root_device_name"]
-	switch bus := v.ImageProperties["hw_disk_bus"]; {
-	case v.LaunchedAt == nil:
-		return nil
-	case name != "":
-		return name
-	case bus == "scsi", bus == "sata", bus == "usb":
-		return "/dev/sda"
-	case bus == "ide":
-		return "/dev/hda"
-	case bus == "fdc":
-		return "/dev/fda"
-	}
-	return "/dev/vda"
-}
-
 // userDataText is base64, as it was sent.
 func (v serverView) userDataText() any {
 	if v.userData == nil {

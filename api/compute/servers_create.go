@@ -95,7 +95,7 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 		server.ImageProperties, server.ReservationID = properties, reservation
 		b.servers = append(b.servers, server)
 	}
-	return b, nil
+	return b, compute.NameDevices(b.servers[0], b.devices)
 }
 
 // giveKey finds the caller's keypair.

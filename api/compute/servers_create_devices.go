@@ -9,10 +9,10 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
-	"strings"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -93,7 +93,7 @@ func today(old []blockDevice, image reference) ([]blockDevice, error) {
 		case !isTrue(d.NoDevice):
 			return nil, badDevice("Unrecognized legacy format.")
 		}
-		if d.DestinationType == "volume" && bareName(d.DeviceName) == rootDevice {
+		if d.DestinationType == "volume" && servers.BareName(d.DeviceName) == rootDevice {
 			d.BootIndex, boots = json.RawMessage("0"), true
 		}
 		now = append(now, d)
@@ -104,8 +104,6 @@ func today(old []blockDevice, image reference) ([]blockDevice, error) {
 	}
 	return now, nil
 }
-
-func bareName(device string) string { return strings.TrimPrefix(device, "/dev/") }
 
 func badDevice(format string, args ...any) error {
 	return faults.New(faults.Invalid, "InvalidBDMFormat", "Block Device Mapping is Invalid: "+format, args...)

@@ -7,6 +7,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -34,7 +35,7 @@ func (a *API) checkDevices(r *rest.Request, b *build) error {
 
 func checkTogether(asked *createRequest, devices []compute.BlockDevice) error {
 	for _, d := range devices {
-		if len(asked.Devices) > 0 && asked.ImageRef != "" && d.IsVolume() && bareName(d.DeviceName) == rootDevice {
+		if len(asked.Devices) > 0 && asked.ImageRef != "" && d.IsVolume() && servers.BareName(d.DeviceName) == rootDevice {
 			return faults.New(faults.Invalid, "InvalidRequest", "The volume cannot be assigned the same device name as the root device %s", rootDevice)
 		}
 	}

@@ -1,6 +1,50 @@
 package steps
 
-// What is plugged into a server beyond its local disks: part of a ServerSpec.
+// What is plugged into a server: part of a ServerSpec.
+
+// DiskKind is what a disk on the host is for.
+type DiskKind string
+
+// Kinds of disks on the host.
+const (
+	// DiskRoot is made of the image and booted from.
+	DiskRoot DiskKind = "root"
+	// DiskEphemeral is empty, with a file system.
+	DiskEphemeral DiskKind = "ephemeral"
+	// DiskSwap is the guest's swap.
+	DiskSwap DiskKind = "swap"
+)
+
+// Disk is one on the server's host.
+type Disk struct {
+	Kind DiskKind `json:"kind"`
+	// SizeMB is in MiB; 0 of a root disk is the image's size.
+	SizeMB int `json:"size_mb,omitempty"`
+	// Device is its name, "vda"; Bus overrides the image's hw_disk_bus.
+	Device string `json:"device,omitempty"`
+	Bus    string `json:"bus,omitempty"`
+	// Format is the file system of an ephemeral disk; empty is the default.
+	Format string `json:"format,omitempty"`
+}
+
+// LocalDisks are the disks on the host, those of the flavor where none are
+// listed.
+func (s *ServerSpec) LocalDisks() []Disk {
+	if s.Disks != nil {
+		return s.Disks
+	}
+	var disks []Disk
+	if s.ImageID != "" {
+		disks = append(disks, Disk{Kind: DiskRoot, SizeMB: s.RootGB << 10})
+	}
+	if s.EphemeralGB > 0 {
+		disks = append(disks, Disk{Kind: DiskEphemeral, SizeMB: s.EphemeralGB << 10})
+	}
+	if s.SwapMB > 0 {
+		disks = append(disks, Disk{Kind: DiskSwap, SizeMB: s.SwapMB})
+	}
+	return disks
+}
 
 // Port is a network interface as Neutron has bound it to the host.
 type Port struct {
@@ -29,6 +73,10 @@ type Volume struct {
 	Boot bool `json:"boot,omitempty"`
 	// Bus overrides the image's hw_disk_bus.
 	Bus string `json:"bus,omitempty"`
+	// Device is its name, "vdb"; empty is the first that is free. CDROM ones are
+	// shown to the guest as drives.
+	Device string `json:"device,omitempty"`
+	CDROM  bool   `json:"cdrom,omitempty"`
 	// ReadOnly volumes can't be written by the guest.
 	ReadOnly bool `json:"read_only,omitempty"`
 	// Ours says that the volume was made for the server, DeleteOnTermination that

@@ -45,7 +45,8 @@ type ServerSpec struct {
 	ProjectID string `json:"project_id"`
 	UserID    string `json:"user_id"`
 	VCPUs     int    `json:"vcpus"`
-	// MemoryMB and the disks' GB are MiB and GiB, as Nova has them.
+	// MemoryMB and the disks' GB are MiB and GiB, as Nova has them. What is made
+	// on the host is what LocalDisks says.
 	MemoryMB    int `json:"memory_mb"`
 	RootGB      int `json:"root_gb"`
 	EphemeralGB int `json:"ephemeral_gb,omitempty"`
@@ -61,6 +62,8 @@ type ServerSpec struct {
 	Generation int64    `json:"generation,omitempty"`
 	Ports      []Port   `json:"ports,omitempty"`
 	Volumes    []Volume `json:"volumes,omitempty"`
+	// Disks are those on the host, in the order of their names.
+	Disks []Disk `json:"disks,omitempty"`
 }
 
 // BuildIn makes a guest: disks and a running domain.

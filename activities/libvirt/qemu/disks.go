@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,40 +44,60 @@ func fits(spec steps.ServerSpec, virtual int64) error {
 	return nil
 }
 
-// makeRoot makes the overlay that the guest writes to.
-func (g *guest) makeRoot(ctx context.Context, spec steps.ServerSpec) error {
-	if spec.ImageID == "" {
-		return nil
+// makeDisks makes the disks on the host.
+func (g *guest) makeDisks(ctx context.Context, spec steps.ServerSpec) error {
+	ephemerals := 0
+	for _, disk := range spec.LocalDisks() {
+		var err error
+		switch disk.Kind {
+		case steps.DiskRoot:
+			err = g.makeRoot(ctx, disk)
+		case steps.DiskEphemeral:
+			err = g.makeEphemeral(ctx, ephemerals, disk)
+			ephemerals++
+		case steps.DiskSwap:
+			err = g.makeSwap(ctx, disk)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// makeRoot makes the overlay that the guest writes to.
+func (g *guest) makeRoot(ctx context.Context, disk steps.Disk) error {
 	return g.make(rootFile, func(path string) error {
 		args := []string{"create", "-q", "-f", "qcow2", "-F", "raw", "-b", g.file(baseFile), path}
-		if spec.RootGB > 0 {
-			args = append(args, strconv.FormatInt(int64(spec.RootGB)*gib, 10))
+		if disk.SizeMB > 0 {
+			args = append(args, strconv.FormatInt(int64(disk.SizeMB)*mib, 10))
 		}
 		return images.QemuImg(ctx, args...)
 	})
 }
 
-// makeEphemeral makes the flavor's second disk, with a file system as Nova makes it.
-func (g *guest) makeEphemeral(ctx context.Context, spec steps.ServerSpec) error {
-	if spec.EphemeralGB == 0 {
-		return nil
+// fileSystems are the programs that make those that an ephemeral disk may have.
+var fileSystems = map[string]string{"": "mkfs.ext4", "ext4": "mkfs.ext4", "ext3": "mkfs.ext3", "ext2": "mkfs.ext2"}
+
+// makeEphemeral makes an empty disk, with a file system and a label as Nova makes
+// them.
+func (g *guest) makeEphemeral(ctx context.Context, n int, disk steps.Disk) error {
+	program, ok := fileSystems[disk.Format]
+	if !ok {
+		return faults.New(faults.Invalid, "InvalidFormat", "a host can't make a file system %q on an ephemeral disk", disk.Format)
 	}
-	return g.make(ephemeralFile, func(path string) error {
-		if err := sparse(path, int64(spec.EphemeralGB)*gib); err != nil {
+	return g.make(ephemeralFile(n), func(path string) error {
+		if err := sparse(path, int64(disk.SizeMB)*mib); err != nil {
 			return err
 		}
-		return run(ctx, "mkfs.ext4", "-q", "-F", "-L", "ephemeral0", path)
+		return run(ctx, program, "-q", "-F", "-L", fmt.Sprint("ephemeral", n), path)
 	})
 }
 
-// makeSwap makes the flavor's swap disk.
-func (g *guest) makeSwap(ctx context.Context, spec steps.ServerSpec) error {
-	if spec.SwapMB == 0 {
-		return nil
-	}
+// makeSwap makes the swap disk.
+func (g *guest) makeSwap(ctx context.Context, disk steps.Disk) error {
 	return g.make(swapFile, func(path string) error {
-		if err := sparse(path, int64(spec.SwapMB)*mib); err != nil {
+		if err := sparse(path, int64(disk.SizeMB)*mib); err != nil {
 			return err
 		}
 		return run(ctx, "mkswap", path)
@@ -123,28 +144,38 @@ func (g *guest) disks(ctx context.Context, spec steps.ServerSpec) ([]domain.Disk
 	if err != nil {
 		return nil, err
 	}
-	var boot, rest []domain.Disk
+	var first, rest []domain.Disk
 	for i, v := range spec.Volumes {
 		if v.Boot {
-			boot = append(boot, volumes[i])
+			first = append(first, volumes[i])
 		} else {
 			rest = append(rest, volumes[i])
 		}
 	}
-	if spec.ImageID != "" {
-		boot = append(boot, domain.Disk{Path: g.file(rootFile), Format: "qcow2"})
-	}
-	if spec.EphemeralGB > 0 {
-		boot = append(boot, domain.Disk{Path: g.file(ephemeralFile), Format: "raw"})
-	}
-	if spec.SwapMB > 0 {
-		boot = append(boot, domain.Disk{Path: g.file(swapFile), Format: "raw"})
-	}
-	all := append(boot, rest...)
+	all := slices.Concat(first, g.localDisks(spec), rest)
 	if spec.ConfigDrive {
 		all = append(all, domain.Disk{Path: g.file(configFile), Format: "raw", CDROM: true})
 	}
 	return all, nil
+}
+
+// localDisks are those that makeDisks has made.
+func (g *guest) localDisks(spec steps.ServerSpec) (disks []domain.Disk) {
+	ephemerals := 0
+	for _, d := range spec.LocalDisks() {
+		disk := domain.Disk{Format: "raw", Name: d.Device, Bus: d.Bus}
+		switch d.Kind {
+		case steps.DiskRoot:
+			disk.Path, disk.Format = g.file(rootFile), "qcow2"
+		case steps.DiskEphemeral:
+			disk.Path = g.file(ephemeralFile(ephemerals))
+			ephemerals++
+		case steps.DiskSwap:
+			disk.Path = g.file(swapFile)
+		}
+		disks = append(disks, disk)
+	}
+	return disks
 }
 
 // volumes asks how each of the spec's volumes is reached.
@@ -170,7 +201,8 @@ func (g *guest) volumes(ctx context.Context, spec steps.ServerSpec) ([]domain.Di
 		if err != nil {
 			return nil, err
 		}
-		disk.Bus, disk.Serial, disk.ReadOnly = v.Bus, v.ID, v.ReadOnly || disk.ReadOnly
+		disk.Name, disk.Bus, disk.CDROM = v.Device, v.Bus, v.CDROM
+		disk.Serial, disk.ReadOnly = v.ID, v.ReadOnly || disk.ReadOnly
 		all[i] = disk
 	}
 	return all, nil

@@ -5,6 +5,7 @@ package qemu
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,14 +19,16 @@ import (
 
 // Files of a guest's folder.
 const (
-	recordFile    = "guest.json"
-	baseFile      = "base.raw"
-	rootFile      = "disk"
-	ephemeralFile = "disk.eph0"
-	swapFile      = "disk.swap"
-	configFile    = "disk.config"
-	consoleFile   = "console.log"
+	recordFile  = "guest.json"
+	baseFile    = "base.raw"
+	rootFile    = "disk"
+	swapFile    = "disk.swap"
+	configFile  = "disk.config"
+	consoleFile = "console.log"
 )
+
+// ephemeralFile is the name of the ephemeral disk number n.
+func ephemeralFile(n int) string { return fmt.Sprint("disk.eph", n) }
 
 // guest is one for the time of a call.
 type guest struct {

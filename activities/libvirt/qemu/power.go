@@ -258,7 +258,7 @@ func (c *change) hardReboot(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, f := range []func(context.Context, steps.ServerSpec) error{c.makeRoot, c.makeEphemeral, c.makeSwap, c.makeConfigDrive, c.define} {
+	for _, f := range []func(context.Context, steps.ServerSpec) error{c.makeDisks, c.makeConfigDrive, c.define} {
 		if err := f(ctx, c.record.Spec); err != nil {
 			return err
 		}

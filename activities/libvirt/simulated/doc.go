@@ -3,8 +3,9 @@
 // real guests do. It serves development, scale tests and fault injection; a
 // hundred of these hosts fit in one process.
 //
-// A guest is the folder guests/<server id>: guest.json is the domain, disk.img
-// its disk, console.log what it has said. Every act is a sub-step of its own:
+// A guest is the folder guests/<server id>: guest.json is the domain, disk.* are
+// its disks on the host, console.log is what it has said. Every act is a sub-step
+// of its own:
 //
 //	build    build.image  build.disk  build.define  build.start  build.done
 //	destroy  destroy.stop  destroy.disk  destroy.undefine  destroy.done

@@ -89,7 +89,7 @@ func (d *Driver) Build(ctx context.Context, spec steps.ServerSpec, confirm libvi
 	}
 	err = run.steps(ctx,
 		subStep{"build.image", func() error { return broken(os.MkdirAll(string(run.folder), 0o700)) }},
-		subStep{"build.disk", run.makeDisk},
+		subStep{"build.disk", func() error { return run.makeDisks(spec) }},
 		subStep{"build.define", func() error { return run.define(spec) }},
 		subStep{"build.start", func() error { return run.start(confirm) }},
 		subStep{"build.done", nil},
@@ -100,11 +100,32 @@ func (d *Driver) Build(ctx context.Context, spec steps.ServerSpec, confirm libvi
 	return run.folder.guest()
 }
 
-func (r *run) makeDisk() error {
-	if made, err := r.folder.exists("disk.img"); made || err != nil {
+// makeDisks makes an empty file for each disk on the host.
+func (r *run) makeDisks(spec steps.ServerSpec) error {
+	for i, disk := range spec.LocalDisks() {
+		name := fmt.Sprintf("disk.%d.%s", i, disk.Kind)
+		made, err := r.folder.exists(name)
+		if err == nil && !made {
+			err = statedir.Replace(r.folder.file(name), nil)
+		}
+		if err != nil {
+			return broken(err)
+		}
+	}
+	return nil
+}
+
+func (r *run) removeDisks() error {
+	disks, err := filepath.Glob(r.folder.file("disk.*"))
+	if err != nil {
 		return broken(err)
 	}
-	return broken(statedir.Replace(r.folder.file("disk.img"), nil))
+	for _, path := range disks {
+		if err := r.folder.remove(filepath.Base(path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) define(spec steps.ServerSpec) error {
@@ -145,7 +166,7 @@ func (d *Driver) Destroy(ctx context.Context, serverID string, confirm libvirt.C
 	}
 	return run.steps(ctx,
 		subStep{"destroy.stop", func() error { return run.stop(confirm) }},
-		subStep{"destroy.disk", func() error { return run.folder.remove("disk.img") }},
+		subStep{"destroy.disk", run.removeDisks},
 		subStep{"destroy.undefine", func() error { return run.folder.remove("guest.json") }},
 		subStep{"destroy.done", func() error { return broken(os.RemoveAll(string(run.folder))) }},
 	)

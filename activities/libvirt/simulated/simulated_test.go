@@ -269,3 +269,43 @@ func TestNobodyThere(t *testing.T) {
 		}
 	}
 }
+
+// A guest has a file for each disk on its host, and none for what is elsewhere.
+func TestDisks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := open(t, Options{StateDir: dir})
+	files := func() string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(dir, "guests", id, "disk.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range found {
+			found[i] = filepath.Base(found[i])
+		}
+		return strings.Join(found, " ")
+	}
+	for _, c := range []struct {
+		spec steps.ServerSpec
+		want string
+	}{
+		{steps.ServerSpec{ImageID: "i", RootGB: 1}, "disk.0.root"},
+		{steps.ServerSpec{ImageID: "i", EphemeralGB: 1, SwapMB: 1}, "disk.0.root disk.1.ephemeral disk.2.swap"},
+		{steps.ServerSpec{Disks: []steps.Disk{{Kind: steps.DiskEphemeral}, {Kind: steps.DiskEphemeral}}}, "disk.0.ephemeral disk.1.ephemeral"},
+		{steps.ServerSpec{Volumes: []steps.Volume{{ID: "v", Boot: true}}}, ""},
+	} {
+		c.spec.ServerID = id
+		for range 2 {
+			if _, err := d.Build(t.Context(), c.spec, confirmed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := files(); got != c.want {
+			t.Errorf("%+v has %q, want %q", c.spec, got, c.want)
+		}
+		if err := d.Destroy(t.Context(), id, confirmed); err != nil || files() != "" {
+			t.Errorf("destroyed, it has %q (%v)", files(), err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package compute
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"holdfast.dev/internal/store"
@@ -107,10 +108,31 @@ func ReleaseVolumes(ctx context.Context, tx store.Tx, serverID string) error {
 
 // AttachedVolume is what is shown of a server's volume.
 type AttachedVolume struct {
-	ID                  string `json:"id"`
-	DeleteOnTermination bool   `json:"delete_on_termination"`
+	ID                  string
+	DeleteOnTermination bool
 }
 
-// attachedVolumes is a column of serverColumns: null for a server without.
-const attachedVolumes = `(SELECT jsonb_agg(jsonb_build_object('id', b.volume_id, 'delete_on_termination', b.delete_on_termination) ORDER BY b.position)
-	FROM compute.block_devices b WHERE b.server_id = s.id AND b.attachment_id <> '')`
+// devicesColumn is a column of serverColumns: null for a server without.
+const devicesColumn = `(SELECT jsonb_agg(jsonb_build_object('volume', b.volume_id, 'ends', b.delete_on_termination, 'attached', b.attachment_id <> '',
+		'root', CASE WHEN b.boot_index = 0 THEN b.device_name ELSE '' END) ORDER BY b.position)
+	FROM compute.block_devices b WHERE b.server_id = s.id)`
+
+// readDevices reads that column.
+func (s *Server) readDevices(text []byte) error {
+	var devices []struct {
+		Volume         string
+		Ends, Attached bool
+		Root           string
+	}
+	if err := json.Unmarshal(text, &devices); err != nil {
+		return err
+	}
+	s.HasDevices = true
+	for _, d := range devices {
+		s.RootDevice += d.Root
+		if d.Attached {
+			s.Volumes = append(s.Volumes, AttachedVolume{d.Volume, d.Ends})
+		}
+	}
+	return nil
+}

@@ -40,7 +40,7 @@ func TestBlockDevicesOfAServer(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n%+v\nwant\n%+v", what, got, want)
 		}
-		if server, err := compute.GetServer(t.Context(), db.Pool, "p", s.ID); err != nil || !reflect.DeepEqual(server.Volumes, shown) {
+		if server, err := compute.GetServer(t.Context(), db.Pool, "p", s.ID); err != nil || !reflect.DeepEqual(server.Volumes, shown) || server.RootDevice != "vda" || !server.HasDevices {
 			t.Errorf("%s, shown: %+v (%v), want %+v", what, server.Volumes, err, shown)
 		}
 		if held, err := compute.Holds(t.Context(), db.Pool, s.ID); err != nil || !reflect.DeepEqual(held, holds) {

@@ -78,8 +78,12 @@ type Server struct {
 
 	// Ports are its network interfaces that are bound, in their order.
 	Ports []Interface
-	// Volumes are those that are attached.
-	Volumes []AttachedVolume
+	// Volumes are those that are attached. RootDevice is the name of the device
+	// that it boots from, empty without such a row; HasDevices says that it has
+	// block devices at all.
+	Volumes    []AttachedVolume
+	RootDevice string
+	HasDevices bool
 	// Host is the one that HostID names; nil if none.
 	Host *Host
 	// Fault is the newest one, read only for servers in ERROR or deleted.
@@ -128,7 +132,7 @@ const serverColumns = `s.id, s.project_id, s.user_id, s.name, s.hostname, s.desc
 	s.launched_at, s.terminated_at, s.created_at, s.updated_at, s.deleted_at,
 	COALESCE(s.operation_id, ''), COALESCE(s.next_operation_id, ''), s.generation,
 	h.name, h.availability_zone, h.disabled, h.forced_down, h.seen_ago,
-	f.code, f.message, f.details, f.created_at, ` + interfaces + `, ` + attachedVolumes
+	f.code, f.message, f.details, f.created_at, ` + interfaces + `, ` + devicesColumn
 
 // serverFrom joins the host and, for states that show one, the newest fault.
 const serverFrom = ` FROM compute.servers s
@@ -143,7 +147,7 @@ const serverFrom = ` FROM compute.servers s
 // row of a page.
 type serverRow struct {
 	Server
-	flavor, imageProperties, metadata, systemMetadata, placement, ports, volumes pgtype.DriverBytes
+	flavor, imageProperties, metadata, systemMetadata, placement, ports, devices pgtype.DriverBytes
 
 	host struct {
 		name, zone           *string
@@ -169,7 +173,7 @@ func (r *serverRow) fields() []any {
 		&s.LaunchedAt, &s.TerminatedAt, &s.CreatedAt, &s.UpdatedAt, &s.DeletedAt,
 		&s.OperationID, &s.NextOperationID, &s.Generation,
 		&r.host.name, &r.host.zone, &r.host.disabled, &r.host.forcedDown, &r.host.seenAgo,
-		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt, &r.ports, &r.volumes}
+		&r.fault.code, &r.fault.message, &r.fault.details, &r.fault.createdAt, &r.ports, &r.devices}
 }
 
 // server makes the server of the row that was just scanned.
@@ -185,8 +189,8 @@ func (r *serverRow) server() (*Server, error) {
 	if string(r.placement) != "{}" {
 		err = errors.Join(err, json.Unmarshal(r.placement, &s.Placement))
 	}
-	if r.volumes != nil {
-		err = errors.Join(err, json.Unmarshal(r.volumes, &s.Volumes))
+	if r.devices != nil {
+		err = errors.Join(err, s.readDevices(r.devices))
 	}
 	if r.ports != nil {
 		err = errors.Join(err, json.Unmarshal(r.ports, &s.Ports))
