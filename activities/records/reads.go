@@ -66,5 +66,6 @@ func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.Serv
 			return steps.ServerSpec{}, err
 		}
 	}
-	return spec, giveDisks(ctx, q, s, &spec)
+	err = giveDisks(ctx, q, s, &spec)
+	return spec, err
 }
