@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"holdfast.dev/internal/testenv"
 )
 
 // BinaryVariable names the environment variable that says which binary is
@@ -17,10 +19,10 @@ const BinaryVariable = "HOLDFAST_TEST_BINARY"
 
 var binaryDir string
 
-// Main runs a package's tests and removes what they have built. It is the whole
-// of a package's TestMain.
+// Main runs a package's tests and removes what they have built and started. It
+// is the whole of a package's TestMain.
 func Main(m *testing.M) {
-	code := m.Run()
+	code := testenv.Run(m)
 	if binaryDir != "" {
 		if err := os.RemoveAll(binaryDir); err != nil {
 			fmt.Fprintln(os.Stderr, "cloud: remove the binary:", err)

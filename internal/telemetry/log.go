@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+
+	"holdfast.dev/internal/redact"
 )
 
 // IDs say what a line of the log is about. Empty ones are left out.
@@ -45,18 +47,31 @@ func From(ctx context.Context) IDs {
 	return ids
 }
 
-// NewLogger makes the process's logger. level is debug, info, warn or error,
+// NewLogger makes the process's logger, which writes no secret that an error
+// holds. level is debug, info, warn or error,
 // format json or text (config checks both).
 func NewLogger(w io.Writer, level, format string) *slog.Logger {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(strings.ToUpper(level))); err != nil {
 		least = slog.LevelInfo
 	}
-	options := &slog.HandlerOptions{Level: least}
+	options := &slog.HandlerOptions{Level: least, ReplaceAttr: withoutSecrets}
 	if format == "text" {
 		return slog.New(withIDs{slog.NewTextHandler(w, options)})
 	}
 	return slog.New(withIDs{slog.NewJSONHandler(w, options)})
+}
+
+// withoutSecrets redacts errors, whose texts come from anywhere: each that is
+// logged, whoever logs it.
+func withoutSecrets(_ []string, a slog.Attr) slog.Attr {
+	if err, ok := a.Value.Any().(error); ok {
+		return slog.String(a.Key, redact.Text(err.Error()))
+	}
+	if a.Value.Kind() == slog.KindString && strings.EqualFold(a.Key, "error") {
+		return slog.String(a.Key, redact.Text(a.Value.String()))
+	}
+	return a
 }
 
 // withIDs is a handler that writes the context's ids.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -26,6 +28,19 @@ func TestLinesCarryTheContextsIDs(t *testing.T) {
 	want := map[string]any{"level": "INFO", "msg": "accepted", "role": "api", "request_id": "req-1", "operation": "server/x/build/y"}
 	if !reflect.DeepEqual(line, want) {
 		t.Errorf("got %v, want %v", line, want)
+	}
+}
+
+// Libraries log errors under names of their own, and some as texts.
+func TestErrorsAreLoggedWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"json", "text"} {
+		var out strings.Builder
+		log := NewLogger(&out, "debug", format).With("with", errors.New("token=cAnArY"))
+		log.Warn("refused", "error", fmt.Errorf("ask: %w", errors.New(`401 {"adminPass": "cAnArY"}`)), "why", errors.New("password=cAnArY"), "Error", "secret: cAnArY", "server", "kept")
+		if line := out.String(); strings.Contains(line, "cAnArY") || strings.Count(line, "***") != 4 || !strings.Contains(line, "kept") {
+			t.Errorf("%s: %s", format, line)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package testenv
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -59,6 +60,11 @@ func (p *Pair) Temporal() (hostPort, namespace string) {
 
 // Admin administers the PostgreSQL.
 func (p *Pair) Admin() postgres.Admin { return p.services.Postgres }
+
+// Logs are the files that both write their logs to.
+func (p *Pair) Logs() []string {
+	return []string{filepath.Join(p.services.dir, "temporal.log"), filepath.Join(p.services.dir, "postgres", "log")}
+}
 
 // KillPostgres ends PostgreSQL with SIGKILL.
 func (p *Pair) KillPostgres() {
