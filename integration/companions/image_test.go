@@ -89,5 +89,5 @@ func TestIdentity(t *testing.T) {
 
 	c.openstack("admin", "domain", "set", "--disable", "heat")
 	c.openstack("admin", "domain", "delete", "heat")
-	c.refused("No user", "admin", "user", "show", "--domain", "default", "stack_admin")
+	c.refused("No User found", "admin", "user", "show", "--domain", "default", "stack_admin")
 }
