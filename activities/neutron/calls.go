@@ -5,8 +5,10 @@ package neutron
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/portsbinding"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -66,6 +68,23 @@ func (c *calls) portsOf(ctx context.Context, serverID string) ([]*port, error) {
 	var all []*port
 	if err := ports.ExtractPortsInto(page, &all); err != nil {
 		return nil, fault(err, about{})
+	}
+	return all, nil
+}
+
+// floatingIPs lists the floating addresses of a port; a Neutron without them
+// has none.
+func (c *calls) floatingIPs(ctx context.Context, portID string) (all []compute.FloatingIP, err error) {
+	c.alive()
+	page, err := floatingips.List(c.client, floatingips.ListOpts{PortID: portID}).AllPages(ctx)
+	if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	if err == nil {
+		err = page.(floatingips.FloatingIPPage).ExtractIntoSlicePtr(&all, "floatingips")
+	}
+	if err != nil {
+		return nil, fault(err, about{port: portID})
 	}
 	return all, nil
 }

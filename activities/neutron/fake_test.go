@@ -22,6 +22,7 @@ type fake struct {
 	mu       sync.Mutex
 	ports    map[string]object
 	networks map[string]object
+	floating map[string][]object // by port
 	made     int
 	calls    []string
 
@@ -39,7 +40,8 @@ type refusal struct {
 func newFake(t *testing.T) (*fake, *gophercloud.ServiceClient) {
 	t.Helper()
 	f := &fake{ports: map[string]object{}, loseAt: -1, refuse: map[string]refusal{},
-		networks: map[string]object{"net-1": {"id": "net-1", "name": "private", "mtu": 1450}}}
+		networks: map[string]object{"net-1": {"id": "net-1", "name": "private", "mtu": 1450}},
+		floating: map[string][]object{"own-1": {{"fixed_ip_address": "10.0.0.99", "floating_ip_address": "203.0.113.9", "port_id": "own-1"}}}}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	return f, &gophercloud.ServiceClient{
@@ -68,6 +70,9 @@ func (f *fake) answer(r *http.Request) (int, any) {
 	what, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2.0/"), "/")
 	if no, ok := f.refuse[r.Method+" "+what]; ok {
 		return neutronError(no.status, no.kind)
+	}
+	if what == "floatingips" {
+		return http.StatusOK, object{"floatingips": append([]object{}, f.floating[r.URL.Query().Get("port_id")]...)}
 	}
 	if what == "networks" {
 		if n, ok := f.networks[id]; ok {

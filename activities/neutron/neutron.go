@@ -197,6 +197,13 @@ func (t *task) allocate(ctx context.Context) error {
 			networks[p.NetworkID] = n
 		}
 		p.fill(row, n)
+		if row.Ours {
+			continue
+		}
+		// A user's own may have some already; of one of ours an event tells.
+		if row.FloatingIPs, err = t.floatingIPs(ctx, p.ID); err != nil {
+			return err
+		}
 	}
 	return nil
 }

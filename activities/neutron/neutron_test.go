@@ -140,6 +140,9 @@ func (w *world) wantAllocated() {
 			w.Errorf("row %d is %+v", i, r)
 		}
 	}
+	if got, want := rows[1].FloatingIPs, []compute.FloatingIP{{FixedAddress: "10.0.0.99", Address: "203.0.113.9"}}; !reflect.DeepEqual(got, want) {
+		w.Errorf("floating addresses of the user's own port %+v, want %+v", got, want)
+	}
 }
 
 // wantDeallocated checks that only users' own ports are left, and free.
@@ -153,7 +156,7 @@ func (w *world) wantDeallocated() {
 		w.Errorf("a stranger's port was touched: %v", w.ports["stranger"])
 	}
 	for i, r := range w.rows() {
-		if r.Bound || r.MAC != "" || len(r.FixedIPs) > 0 || r.VIFType != "" || (r.PortID != "") == r.Ours {
+		if r.Bound || r.MAC != "" || len(r.FixedIPs) > 0 || len(r.FloatingIPs) > 0 || r.VIFType != "" || (r.PortID != "") == r.Ours {
 			w.Errorf("row %d is %+v", i, r)
 		}
 	}

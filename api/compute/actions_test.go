@@ -312,6 +312,38 @@ func TestExternalEvents(t *testing.T) {
 	}
 }
 
+// Neutron's word that a port has changed brings its addresses, floating ones
+// too; an answer that was asked for earlier and comes later doesn't.
+func TestAddressesFollowNeutron(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.addHost()
+	id := c.create("alice", "web")
+	(&world{cloud: c}).plug(id)
+	c.settle(id, "active")
+	changed := func() {
+		c.play(step{"root+", "2.1", "POST", "/os-server-external-events", `{"events": [{"name": "network-changed", "server_uuid": "` + id + `", "tag": "p"}]}`, 200, ""})
+	}
+	shows := func(want string) {
+		t.Helper()
+		_, body, _ := c.ask("alice", "2.1", "GET", "/servers/"+id, "")
+		got, err := json.Marshal(body["server"].(map[string]any)["addresses"])
+		if err != nil || string(got) != want {
+			t.Errorf("addresses %s, %v, want %s", got, err, want)
+		}
+	}
+	one := func(address, kind string) string {
+		return `{"OS-EXT-IPS-MAC:mac_addr":"fa:16:3e:00:00:01","OS-EXT-IPS:type":"` + kind + `","addr":"` + address + `","version":4}`
+	}
+	c.query(`UPDATE compute.server_ports SET addresses_at = now() + interval '1h' WHERE server_id = $1 RETURNING port_id`, id)
+	changed()
+	shows(`{"private":[` + one("192.0.2.7", "fixed") + `]}`)
+	c.query(`UPDATE compute.server_ports SET addresses_at = '-infinity' WHERE server_id = $1 RETURNING port_id`, id)
+	changed()
+	shows(`{"private":[` + one("192.0.2.8", "fixed") + `,` + one("203.0.113.8", "floating") + `]}`)
+	c.play(step{"alice", "2.1", "GET", "/servers/" + id + "/ips/private", "", 200, `{"private": [{"version": 4, "addr": "192.0.2.8"}, {"version": 4, "addr": "203.0.113.8"}]}`})
+}
+
 func TestConsoleOutput(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

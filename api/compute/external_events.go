@@ -1,11 +1,14 @@
 package compute
 
 // POST /os-server-external-events: what Neutron, Cinder and Ironic tell of
-// servers. Each goes to the inbox of the operation that waits for it.
+// servers. Each goes to the inbox of the operation that waits for it; changed
+// addresses are read.
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
+	"slices"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
@@ -27,6 +30,9 @@ type externalEvent struct {
 // tagged are the events that say nothing without a tag.
 var tagged = map[string]bool{"network-vif-deleted": true, "volume-extended": true, "power-update": true, "accelerator-request-bound": true, "volume-reimaged": true}
 
+// networkChanged tells that a port has other addresses, fixed or floating.
+const networkChanged = "network-changed"
+
 // acceptEvents answers each event's own code; 207 if one isn't accepted.
 func (a *API) acceptEvents(r *rest.Request) (*rest.Response, error) {
 	events, err := readBody[[]externalEvent](r, "events")
@@ -35,17 +41,42 @@ func (a *API) acceptEvents(r *rest.Request) (*rest.Response, error) {
 	}
 	shown := make([]map[string]any, len(*events))
 	status := http.StatusOK
+	var moved []string
 	for i, e := range *events {
 		code, err := a.acceptEvent(r, e)
 		if err != nil {
 			return nil, err
 		}
 		shown[i] = e.show(code)
-		if code != http.StatusOK {
+		switch {
+		case code != http.StatusOK:
 			status = http.StatusMultiStatus
+		case e.Name == networkChanged:
+			moved = append(moved, e.ServerID)
 		}
 	}
+	if err := a.readAddresses(r, moved); err != nil {
+		// The next such event, or the next binding, makes up for it.
+		slog.WarnContext(r.Context(), "servers are shown with the addresses that they had", "error", err)
+	}
 	return &rest.Response{Status: status, Body: map[string]any{"events": shown}}, nil
+}
+
+// readAddresses asks Neutron, who sent the event, in its own name for the
+// addresses of these servers' ports.
+func (a *API) readAddresses(r *rest.Request, serverIDs []string) error {
+	if len(serverIDs) == 0 || !a.reachable(r.Identity) {
+		return nil
+	}
+	asked, err := a.DB.Now(r.Context())
+	if err != nil {
+		return err
+	}
+	ports, err := a.Neighbours.ServerAddresses(r.Context(), r.Identity, slices.Compact(slices.Sorted(slices.Values(serverIDs)))...)
+	if err != nil {
+		return err
+	}
+	return a.DB.InTx(r.Context(), func(tx store.Tx) error { return compute.SetAddresses(r.Context(), tx, asked, ports) })
 }
 
 func (e externalEvent) show(code int) map[string]any {

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/store/compute"
 )
 
 // Neighbours are Glance, Neutron and Cinder; internal/openstack has them.
@@ -18,6 +19,7 @@ type Neighbours interface {
 	Port(ctx context.Context, who identity.Identity, id string) (*openstack.Port, error)
 	SecurityGroups(ctx context.Context, who identity.Identity) (map[string]string, error)
 	ServerSecurityGroups(ctx context.Context, who identity.Identity, serverIDs ...string) (map[string][]openstack.SecurityGroup, error)
+	ServerAddresses(ctx context.Context, who identity.Identity, serverIDs ...string) ([]compute.PortAddresses, error)
 	Volume(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 	Snapshot(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 	VolumeTypes(ctx context.Context, who identity.Identity) (map[string]string, error)

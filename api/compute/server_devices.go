@@ -18,20 +18,29 @@ type address struct {
 	Type    string `json:"OS-EXT-IPS:type"`
 }
 
-// addressesOf are those of the ports that are bound, in their order. Floating
-// ones are Neutron's to know and not shown.
+// addressesOf are those of the ports that are bound, in their order: a network's
+// fixed ones first, then its floating ones.
 func addressesOf(s *compute.Server) map[string][]address {
 	all := map[string][]address{}
 	for _, p := range s.Ports {
 		for _, ip := range p.FixedIPs {
-			version := 4
-			if a, err := netip.ParseAddr(ip.Address); err == nil && a.Is6() {
-				version = 6
-			}
-			all[p.NetworkName] = append(all[p.NetworkName], address{version, ip.Address, p.MAC, "fixed"})
+			all[p.NetworkName] = append(all[p.NetworkName], newAddress(ip.Address, p.MAC, "fixed"))
+		}
+	}
+	for _, p := range s.Ports {
+		for _, ip := range p.FloatingIPs {
+			all[p.NetworkName] = append(all[p.NetworkName], newAddress(ip.Address, p.MAC, "floating"))
 		}
 	}
 	return all
+}
+
+func newAddress(ip, mac, kind string) address {
+	version := 4
+	if a, err := netip.ParseAddr(ip); err == nil && a.Is6() {
+		version = 6
+	}
+	return address{version, ip, mac, kind}
 }
 
 // attachedIDs are its volumes up to 2.2; from 2.3 on they also show whether they

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
+	computestore "holdfast.dev/internal/store/compute"
 )
 
 // world is a cloud and what the words in requests stand for.
@@ -30,6 +31,15 @@ func (neighbour) ServerSecurityGroups(_ context.Context, _ identity.Identity, id
 	all := map[string][]openstack.SecurityGroup{}
 	for _, id := range ids {
 		all[id] = []openstack.SecurityGroup{{ID: "4e469db4-3b60-43c7-8dfa-2c60e2f27075", Name: "default", Description: "default", ProjectID: "a11ce"}}
+	}
+	return all, nil
+}
+
+func (neighbour) ServerAddresses(_ context.Context, _ identity.Identity, ids ...string) ([]computestore.PortAddresses, error) {
+	var all []computestore.PortAddresses
+	for _, id := range ids {
+		all = append(all, computestore.PortAddresses{PortID: "p", ServerID: id, FixedIPs: []computestore.FixedIP{{SubnetID: "s", Address: "192.0.2.8"}},
+			FloatingIPs: []computestore.FloatingIP{{FixedAddress: "192.0.2.8", Address: "203.0.113.8"}}})
 	}
 	return all, nil
 }

@@ -70,6 +70,12 @@ func (db *DB) InTx(ctx context.Context, f func(tx Tx) error) error {
 	return Translate(pgx.BeginFunc(ctx, db.Pool, f))
 }
 
+// Now is the time of the database's clock, which is one for all processes.
+func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
+	err = db.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	return now, Translate(err)
+}
+
 // Translate turns a database error into a fault; faults and nil pass.
 func Translate(err error) error {
 	var f *faults.Error

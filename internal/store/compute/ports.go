@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
@@ -35,6 +36,7 @@ type ServerPort struct {
 	MTU           int
 	MAC           string
 	FixedIPs      []FixedIP
+	FloatingIPs   []FloatingIP
 	VIFType       string
 	// VIFDetails is an object, Neutron's binding:vif_details.
 	VIFDetails json.RawMessage
@@ -47,27 +49,43 @@ type FixedIP struct {
 	Address  string `json:"ip_address"`
 }
 
+// FloatingIP is an address outside that leads to a fixed one of a port.
+type FloatingIP struct {
+	FixedAddress string `json:"fixed_ip_address"`
+	Address      string `json:"floating_ip_address"`
+}
+
+// PortAddresses are the addresses of a server's port, in Neutron's names.
+type PortAddresses struct {
+	PortID      string       `json:"id"`
+	ServerID    string       `json:"device_id"`
+	FixedIPs    []FixedIP    `json:"fixed_ips"`
+	FloatingIPs []FloatingIP `json:"-"`
+}
+
 // Interface is what is shown of a server's bound port.
 type Interface struct {
-	PortID      string    `json:"port_id"`
-	NetworkID   string    `json:"network_id"`
-	NetworkName string    `json:"network_name"`
-	MAC         string    `json:"mac"`
-	FixedIPs    []FixedIP `json:"fixed_ips"`
-	Tag         string    `json:"tag"`
+	PortID      string       `json:"port_id"`
+	NetworkID   string       `json:"network_id"`
+	NetworkName string       `json:"network_name"`
+	MAC         string       `json:"mac"`
+	FixedIPs    []FixedIP    `json:"fixed_ips"`
+	FloatingIPs []FloatingIP `json:"floating_ips"`
+	Tag         string       `json:"tag"`
 }
 
 // interfaces is a column of serverColumns: null for a server without.
 const interfaces = `(SELECT jsonb_agg(jsonb_build_object('port_id', p.port_id, 'network_id', p.network_id,
-		'network_name', p.network_name, 'mac', p.mac, 'fixed_ips', p.fixed_ips, 'tag', p.tag) ORDER BY p.position)
+		'network_name', p.network_name, 'mac', p.mac, 'fixed_ips', p.fixed_ips,
+		'floating_ips', p.floating_ips, 'tag', p.tag) ORDER BY p.position)
 	FROM compute.server_ports p WHERE p.server_id = s.id AND p.bound)`
 
 const portColumns = `server_id::text, position, ours, network_id, port_id, fixed_ip, tag, security_groups,
-	bound, active, network_name, mtu, mac, fixed_ips, vif_type, vif_details, vnic_type`
+	bound, active, network_name, mtu, mac, fixed_ips, floating_ips, vif_type, vif_details, vnic_type`
 
 func (p *ServerPort) fields() []any {
 	return []any{&p.ServerID, &p.Position, &p.Ours, &p.NetworkID, &p.PortID, &p.FixedIP, &p.Tag, &p.SecurityGroups,
-		&p.Bound, &p.Active, &p.NetworkName, &p.MTU, &p.MAC, &p.FixedIPs, &p.VIFType, &p.VIFDetails, &p.VNICType}
+		&p.Bound, &p.Active, &p.NetworkName, &p.MTU, &p.MAC, &p.FixedIPs, &p.FloatingIPs, &p.VIFType, &p.VIFDetails, &p.VNICType}
 }
 
 // InsertServerPorts writes what a server's request asks for; Position is given
@@ -118,18 +136,35 @@ func notUUID(id string) bool { return !isUUID(id) }
 
 // BindPort writes what Neutron has bound. The caller has checked the fence.
 func BindPort(ctx context.Context, tx store.Tx, p *ServerPort) error {
-	ips, err := json.Marshal(p.FixedIPs)
-	if err != nil {
-		return err
-	}
-	if p.FixedIPs == nil {
-		ips = []byte("[]")
-	}
-	_, err = tx.Exec(ctx, `UPDATE compute.server_ports SET network_id = $3, port_id = $4, bound = true, active = $5, network_name = $6,
-			mtu = $7, mac = $8, fixed_ips = $9, vif_type = $10, vif_details = $11, vnic_type = $12
+	_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET network_id = $3, port_id = $4, bound = true, active = $5, network_name = $6,
+			mtu = $7, mac = $8, fixed_ips = $9, floating_ips = $10, vif_type = $11, vif_details = $12, vnic_type = $13
 		WHERE server_id = $1 AND position = $2`,
-		p.ServerID, p.Position, p.NetworkID, p.PortID, p.Active, p.NetworkName, p.MTU, p.MAC, ips, p.VIFType, objectOf(p.VIFDetails), p.VNICType)
+		p.ServerID, p.Position, p.NetworkID, p.PortID, p.Active, p.NetworkName,
+		p.MTU, p.MAC, listOf(p.FixedIPs), listOf(p.FloatingIPs), p.VIFType, objectOf(p.VIFDetails), p.VNICType)
 	return store.Translate(err)
+}
+
+// SetAddresses writes what Neutron has said of bound ports, asked at a time of
+// the database's clock. Later answers stay; ports that aren't bound to the
+// server any more are left alone.
+func SetAddresses(ctx context.Context, tx store.Tx, asked time.Time, ports []PortAddresses) error {
+	for _, p := range ports {
+		_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET fixed_ips = $4, floating_ips = $5, addresses_at = $3
+			WHERE server_id::text = $1 AND port_id = $2 AND bound AND addresses_at <= $3`,
+			p.ServerID, p.PortID, asked, listOf(p.FixedIPs), listOf(p.FloatingIPs))
+		if err != nil {
+			return store.Translate(err)
+		}
+	}
+	return nil
+}
+
+// listOf keeps null out of jsonb columns.
+func listOf[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
 }
 
 // objectOf keeps null out of jsonb columns.
@@ -145,7 +180,7 @@ func objectOf(raw json.RawMessage) json.RawMessage {
 // The caller has checked the fence.
 func UnbindPorts(ctx context.Context, tx store.Tx, serverID string) error {
 	_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET port_id = CASE WHEN ours THEN '' ELSE port_id END,
-			reserved = false, bound = false, active = false, network_name = '', mtu = 0, mac = '', fixed_ips = '[]', vif_type = '', vif_details = '{}'
+			reserved = false, bound = false, active = false, network_name = '', mtu = 0, mac = '', fixed_ips = '[]', floating_ips = '[]', vif_type = '', vif_details = '{}'
 		WHERE server_id = $1`, serverID)
 	return store.Translate(err)
 }

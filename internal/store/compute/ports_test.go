@@ -48,6 +48,7 @@ func TestPortsOfAServer(t *testing.T) {
 
 	bound := asked
 	bound.PortID, bound.NetworkName, bound.MTU, bound.MAC, bound.VIFType = "made", "private", 1450, "fa:16:3e:00:00:01", "bridge"
+	bound.FloatingIPs = []compute.FloatingIP{{FixedAddress: "10.0.0.1", Address: "203.0.113.1"}}
 	bound.FixedIPs, bound.VIFDetails = []compute.FixedIP{{SubnetID: "sub", Address: "10.0.0.1"}}, json.RawMessage(`{"bridge_name": "brq"}`)
 	in(func(tx store.Tx) error { return compute.BindPort(t.Context(), tx, &bound) })
 	in(func(tx store.Tx) error { return compute.PlugPort(t.Context(), tx, s.ID, "made") })
@@ -56,7 +57,7 @@ func TestPortsOfAServer(t *testing.T) {
 		t.Errorf("bound:\n%+v\nwant\n%+v", got, bound)
 	}
 	want := []compute.Interface{{PortID: "made", NetworkID: "net", NetworkName: "private", MAC: "fa:16:3e:00:00:01",
-		FixedIPs: bound.FixedIPs, Tag: "front"}}
+		FixedIPs: bound.FixedIPs, FloatingIPs: bound.FloatingIPs, Tag: "front"}}
 	if got := show().Ports; !reflect.DeepEqual(got, want) {
 		t.Errorf("shown: %+v, want %+v", got, want)
 	}
