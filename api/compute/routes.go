@@ -109,6 +109,8 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "PUT", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:update", Success: 201, Handler: a.addTag},
 		{Method: "DELETE", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:delete", Success: 204, Handler: a.deleteTag},
 		{Method: "GET", Path: "/servers/{server_id}/os-security-groups", Policy: "os_compute_api:os-security-groups:list", Success: 200, Handler: a.listServerSecurityGroups},
+		{Method: "GET", Path: "/servers/{server_id}/os-volume_attachments", Policy: "os_compute_api:os-volumes-attachments:index", Success: 200, Handler: a.listAttachments},
+		{Method: "GET", Path: "/servers/{server_id}/os-volume_attachments/{id}", Policy: "os_compute_api:os-volumes-attachments:show", Success: 200, Handler: a.showAttachment},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions", Policy: "os_compute_api:os-instance-actions:list", Success: 200, Handler: a.listInstanceActions},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions/{id}", Policy: "os_compute_api:os-instance-actions:show", Success: 200, Handler: a.showInstanceAction},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},

@@ -94,7 +94,7 @@ func (w *world) plug(id string) {
 	w.query(`INSERT INTO compute.server_ports (server_id, position, ours, network_id, port_id, bound, network_name, mac, fixed_ips)
 		VALUES ($1, 0, true, 'n', 'p', true, 'private', 'fa:16:3e:00:00:01', '[{"subnet_id": "s", "ip_address": "192.0.2.7"}]') RETURNING port_id`, id)
 	w.query(`INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, attachment_id)
-		VALUES ($1, 1, 'volume', 'volume', '6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0003', 'a') RETURNING volume_id`, id)
+		VALUES ($1, 1, 'volume', 'volume', '6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0003', '6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0004') RETURNING volume_id`, id)
 }
 
 // fresh is a server of its own for a request that changes one.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -109,7 +110,7 @@ func devicesOf(s steps.ServerSpec) []compute.BlockDevice {
 			source = "blank"
 		}
 		devices[i] = compute.BlockDevice{SourceType: source, DestinationType: "volume", VolumeID: v.ID, AttachmentID: v.AttachmentID,
-			DiskBus: v.Bus, DeleteOnTermination: v.DeleteOnTermination}
+			DiskBus: v.Bus, DeviceName: servers.DevicePath(v.Device), DeleteOnTermination: v.DeleteOnTermination}
 		if v.Boot {
 			devices[i].BootIndex = new(int)
 		}

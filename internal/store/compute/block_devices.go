@@ -14,7 +14,8 @@ import (
 // BlockDevice is a row of a server's block device mapping (contracts:
 // request-schemas.json, block_device_mapping_v2).
 type BlockDevice struct {
-	ServerID string
+	// ID is what clients call it (bdm_uuid); the database gives it.
+	ID, ServerID string
 	// Position orders a server's devices, from 0.
 	Position int
 	// SourceType is image, snapshot, volume or blank; DestinationType is local
@@ -55,11 +56,11 @@ func (d *BlockDevice) blankLocal() bool {
 // Boots says whether the server boots from the device.
 func (d *BlockDevice) Boots() bool { return d.BootIndex != nil && *d.BootIndex == 0 }
 
-const blockDeviceColumns = `server_id::text, position, source_type, destination_type, source_id, volume_id, ours, volume_size_gb,
+const blockDeviceColumns = `id::text, server_id::text, position, source_type, destination_type, source_id, volume_id, ours, volume_size_gb,
 	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id`
 
 func (d *BlockDevice) fields() []any {
-	return []any{&d.ServerID, &d.Position, &d.SourceType, &d.DestinationType, &d.SourceID, &d.VolumeID, &d.Ours, &d.VolumeSizeGB,
+	return []any{&d.ID, &d.ServerID, &d.Position, &d.SourceType, &d.DestinationType, &d.SourceID, &d.VolumeID, &d.Ours, &d.VolumeSizeGB,
 		&d.VolumeType, &d.BootIndex, &d.DeviceName, &d.DeviceType, &d.DiskBus, &d.GuestFormat, &d.Tag, &d.DeleteOnTermination, &d.AttachmentID}
 }
 

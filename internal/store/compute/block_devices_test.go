@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -35,6 +37,10 @@ func TestBlockDevicesOfAServer(t *testing.T) {
 		}
 		var got []compute.BlockDevice
 		for _, r := range rows {
+			if _, err := uuid.Parse(r.ID); err != nil {
+				t.Errorf("%s: id %q: %v", what, r.ID, err)
+			}
+			r.ID = ""
 			got = append(got, *r)
 		}
 		if !reflect.DeepEqual(got, want) {
