@@ -83,7 +83,9 @@ func TestCreateRefusesDisks(t *testing.T) {
 	full := func(entries ...string) string {
 		return strings.Replace(server(withImage+mapping(append([]string{local}, entries...)...)), `"flavorRef": "1"`, `"flavorRef": "full"`, 1)
 	}
-	old := func(entry string) string { return server(`, "networks": "none", "block_device_mapping": [` + entry + `]`) }
+	old := func(entry string) string {
+		return server(`, "networks": "none", "block_device_mapping": [` + entry + `]`)
+	}
 	ephemeral := func(more string) string {
 		return `{"source_type": "blank", "destination_type": "local"` + more + `}`
 	}
