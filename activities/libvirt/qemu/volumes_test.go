@@ -31,7 +31,7 @@ func volumeFile(t *testing.T, name string, data []byte, size int64) string {
 	return path
 }
 
-func connection(t *testing.T, id, path, format string) hostlink.Connection {
+func reachedAt(t *testing.T, id, path, format string) hostlink.Connection {
 	t.Helper()
 	data, err := json.Marshal(map[string]string{"device_path": path, "format": format})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestBootsFromAVolume(t *testing.T) {
 	const rootID, dataID = "0a6f3b1e-1111-4a4e-8b9a-0c2a47c2f6a1", "0a6f3b1e-2222-4a4e-8b9a-0c2a47c2f6a1"
 	from := bootable(t)
 	root, data := volumeFile(t, "root", from.data, 0), volumeFile(t, "data", nil, 32*mib)
-	from.volumes = []hostlink.Connection{connection(t, dataID, data, "raw"), connection(t, rootID, root, "qcow2")}
+	from.volumes = []hostlink.Connection{reachedAt(t, dataID, data, "raw"), reachedAt(t, rootID, root, "qcow2")}
 	d := host(t, t.TempDir(), from, nil)
 	s := spec()
 	s.ImageID, s.RootGB, s.MemoryMB, s.ImageProperties = "", 5, 192, image.Properties
