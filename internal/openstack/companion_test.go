@@ -1,0 +1,158 @@
+package openstack_test
+
+// What is asked of Glance and Cinder, of the development cloud's.
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	keystone "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/attachments"
+
+	"holdfast.dev/dev/companions/companiontest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+const absent = "cccccccc-0000-4000-8000-000000000001"
+
+func TestCompanions(t *testing.T) {
+	t.Parallel()
+	cloud := companiontest.Start(t)
+	token, _, project := cloud.Login(t, "demo")
+	session := openstack.NewSession(openstack.Options{AuthURL: cloud.Identity, Username: "holdfast", UserDomain: "Default",
+		Password: cloud.Password("holdfast"), Project: "service", ProjectDomain: "Default", Region: companiontest.Region})
+	caller := &openstack.Caller{Region: companiontest.Region, For: func(who identity.Identity) (*gophercloud.ProviderClient, error) {
+		return keystone.AuthenticatedClient(t.Context(), gophercloud.AuthOptions{IdentityEndpoint: cloud.Identity, Username: who.UserID,
+			Password: cloud.Password(who.UserID), TenantName: who.UserID, DomainID: "default"})
+	}}
+	demo, other := identity.Identity{}, identity.Identity{}
+	demo.UserID, other.UserID = "demo", "other"
+
+	t.Run("image", func(t *testing.T) {
+		glance := cloud.At(t, cloud.Image)
+		id := glance.Want(201, token, "POST", "/v2/images", `{"name": "i", "disk_format": "raw", "container_format": "bare", "min_ram": 64, "min_disk": 2, "hw_disk_bus": "scsi"}`).TextAt("id")
+		upload(t, cloud.Image+"/v2/images/"+id+"/file", token, "data")
+		file, err := session.ImageFile(t.Context(), id)
+		if err != nil || file.DiskFormat != "raw" || file.Size != 4 || file.HashAlgo != "sha512" || len(file.HashValue) != 128 || len(file.Checksum) != 32 {
+			t.Fatalf("%+v, %v", file, err)
+		}
+		if got := fetch(t, file.URL, file.Token); got != "data" {
+			t.Errorf("its data is %q", got)
+		}
+		shown, err := caller.Image(t.Context(), demo, id)
+		if err != nil || shown.Status != "active" || shown.SizeBytes != 4 || shown.MinRAMMB != 64 || shown.MinDiskGB != 2 || shown.Properties["hw_disk_bus"] != "scsi" {
+			t.Errorf("%+v, %v", shown, err)
+		}
+		_, stranger := caller.Image(t.Context(), other, id)
+		_, gone := session.ImageFile(t.Context(), absent)
+		missing(t, stranger, gone)
+	})
+	t.Run("volume", func(t *testing.T) {
+		cinder := cloud.At(t, cloud.Volume)
+		id := cinder.Want(202, token, "POST", "/v3/volumes", `{"volume": {"size": 1}}`).TextAt("volume", "id")
+		var shown *openstack.Volume
+		for deadline := time.Now().Add(time.Minute); shown == nil || shown.Status != "available"; time.Sleep(20 * time.Millisecond) {
+			var err error
+			if shown, err = caller.Volume(t.Context(), demo, id); err != nil || time.Now().After(deadline) {
+				t.Fatalf("%+v, %v", shown, err)
+			}
+		}
+		if shown.SizeGB != 1 || shown.Bootable != "false" || shown.Multiattach {
+			t.Errorf("%+v", shown)
+		}
+		_, stranger := caller.Volume(t.Context(), other, id)
+		_, gone := caller.Snapshot(t.Context(), demo, absent)
+		_, elsewhere := caller.Volume(t.Context(), demo, "..")
+		missing(t, stranger, gone, elsewhere)
+		if types, err := caller.VolumeTypes(t.Context(), demo); err != nil || len(types) == 0 {
+			t.Errorf("types %v, %v", types, err)
+		}
+		client, err := session.Volume(t.Context(), project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := attachments.Create(t.Context(), client, attachments.CreateOpts{VolumeUUID: id, InstanceUUID: absent}).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := session.Attachment(t.Context(), project, at.ID); !faults.Is(err, faults.Unavailable) {
+			t.Errorf("without a host: %v", err)
+		}
+		if err := attachments.Update(t.Context(), client, at.ID, attachments.UpdateOpts{Connector: map[string]any{"host": "h"}}).Err; err != nil {
+			t.Fatal(err)
+		}
+		driver, data, err := session.Attachment(t.Context(), project, at.ID)
+		var reached map[string]any
+		if err != nil || driver != "local" || json.Unmarshal(data, &reached) != nil {
+			t.Fatalf("%q, %v", driver, err)
+		}
+		if path, _ := reached["device_path"].(string); !strings.HasPrefix(path, "/") || reached["driver_volume_type"] != nil {
+			t.Errorf("it is reached by %v", reached)
+		}
+	})
+}
+
+func TestServicesOutOfReach(t *testing.T) {
+	t.Parallel()
+	session := openstack.NewSession(openstack.Options{AuthURL: "http://127.0.0.1:1/v3", Username: "u", UserDomain: "Default", Password: "p", Project: "p", ProjectDomain: "Default"})
+	_, image := session.ImageFile(t.Context(), absent)
+	_, _, attachment := session.Attachment(t.Context(), "p", absent)
+	for _, err := range []error{image, attachment} {
+		if !faults.Is(err, faults.Unavailable) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func missing(t *testing.T, errs ...error) {
+	t.Helper()
+	for i, err := range errs {
+		if !faults.Is(err, faults.NotFound) {
+			t.Errorf("%d: %v, want NotFound", i, err)
+		}
+	}
+}
+
+func upload(t *testing.T, url, token, data string) {
+	t.Helper()
+	if status, body := do(t, http.MethodPut, url, token, strings.NewReader(data)); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, body)
+	}
+}
+
+func fetch(t *testing.T, url, token string) string {
+	t.Helper()
+	_, body := do(t, http.MethodGet, url, token, nil)
+	return body
+}
+
+func do(t *testing.T, method, url, token string, body io.Reader) (status int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Auth-Token", token)
+	request.Header.Set("Content-Type", "application/octet-stream")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
