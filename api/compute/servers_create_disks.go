@@ -43,12 +43,12 @@ func checkTogether(asked *createRequest, devices []compute.BlockDevice) error {
 	if asked.count.most > 1 && slices.ContainsFunc(devices, isOwn) {
 		return faults.New(faults.Invalid, "InvalidRequest", "Cannot attach one or more volumes to multiple instances")
 	}
-	return checkBoot(devices, asked.ImageRef != "")
+	return checkBoot(devices, asked.ImageRef != "" && len(asked.Devices)+len(asked.OldDevices) == 0)
 }
 
-// checkBoot: the indexes to boot by are 0 and on without a gap. Without any
-// device the image boots.
-func checkBoot(devices []compute.BlockDevice, withImage bool) error {
+// checkBoot: the indexes to boot by are 0 and on without a gap, unless the
+// request has an image and no mapping, not even one of no_device.
+func checkBoot(devices []compute.BlockDevice, imageAlone bool) error {
 	var indexes []int
 	for _, d := range devices {
 		if d.BootIndex != nil {
@@ -56,7 +56,7 @@ func checkBoot(devices []compute.BlockDevice, withImage bool) error {
 		}
 	}
 	slices.Sort(indexes)
-	right := len(indexes) > 0 || len(devices) == 0 && withImage
+	right := len(indexes) > 0 || imageAlone
 	for i, index := range indexes {
 		right = right && i == index
 	}

@@ -22,7 +22,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +57,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 	admin, _, _ := others.Login(t, "admin")
 	secrets["member's token"], secrets["administrator's token"] = []byte(member), []byte(admin)
 	secrets["service user's password"] = []byte(others.Password("holdfast"))
-	image := bootImage(t, others, admin)
+	image := uploaded(others.At(t, others.Image), admin, "image", "raw", make([]byte, 512))
 
 	keys := t.TempDir()
 	proxySecret := secrets.text("metadata proxy's secret")
@@ -240,17 +239,6 @@ func (w *world) outage(token, body string) {
 	}
 	w.Restart(cloud.Postgres)
 	w.AwaitHosts()
-}
-
-// bootImage is an image of a few bytes.
-func bootImage(t *testing.T, others *companiontest.Cloud, admin string) string {
-	t.Helper()
-	images := others.At(t, others.Image)
-	images.Header.Set("Content-Type", "application/json")
-	id := images.Want(201, admin, "POST", "/v2/images", `{"name": "image", "disk_format": "raw", "container_format": "bare", "visibility": "public"}`).TextAt("id")
-	images.Header.Set("Content-Type", "application/octet-stream")
-	images.Want(204, admin, "PUT", "/v2/images/"+id+"/file", strings.Repeat("\x00", 512))
-	return id
 }
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

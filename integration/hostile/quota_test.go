@@ -43,6 +43,8 @@ var races = []race{
 		refusal: "Quota exceeded for ram: Requested 128, but already used 384 of 500 ram"},
 	{resource: "key_pairs", limit: 5, path: "/os-keypairs", body: `{"keypair": {"name": "k%d", "public_key": "` + publicKey + `"}}`, list: "/os-keypairs", key: "name",
 		remove: "/os-keypairs/%s", through: 5, status: 200, refusal: "Quota exceeded, too many key pairs."},
+	{resource: "server_groups", limit: 4, path: "/os-server-groups", body: `{"server_group": {"name": "g%d", "policies": ["affinity"]}}`, list: "/os-server-groups", key: "id",
+		remove: "/os-server-groups/%s", through: 4, status: 200, refusal: "Quota exceeded, too many server groups."},
 }
 
 const (
@@ -127,11 +129,14 @@ func (w *world) listed(r race) (ids []string) {
 	return ids
 }
 
-// used is what the project's own quota says is in use, or of key pairs, which
-// are the user's, their number.
+// used is what the project's own quota says is in use, or of what is counted when
+// it is made, its number.
 func (w *world) used(resource string) int {
-	if resource == "key_pairs" {
+	switch resource {
+	case "key_pairs":
 		return len(w.must(resource, "GET", "/os-keypairs", "")["keypairs"].([]any))
+	case "server_groups":
+		return len(w.must(resource, "GET", "/os-server-groups", "")["server_groups"].([]any))
 	}
 	quotas := w.must(resource, "GET", "/os-quota-sets/"+resource+"/detail", "")["quota_set"].(map[string]any)
 	return int(quotas[resource].(map[string]any)["in_use"].(float64))

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,7 +29,9 @@ type Cloud struct {
 	t testing.TB
 	// Identity is its address with /v3; the others are without a version.
 	Identity, Image, Network, Volume string
-	passwords                        map[string]string
+	// Images is the folder with images' data, each in a file named by its id.
+	Images    string
+	passwords map[string]string
 }
 
 var cloudUsers = []struct{ name, project, role string }{
@@ -67,7 +70,9 @@ func Start(t testing.TB) *Cloud {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	cfg := companions.Config{DSN: testenv.Database(t), Dir: t.TempDir(), Seed: seed,
+	dir := t.TempDir()
+	c.Images = filepath.Join(dir, "images")
+	cfg := companions.Config{DSN: testenv.Database(t), Dir: dir, Seed: seed,
 		IdentityPort: at[0], ImagePort: at[1], NetworkPort: at[2], VolumePort: at[3],
 		User: "holdfast", Password: c.passwords["holdfast"], Project: "service", ComputeURL: "http://127.0.0.1:1/v2.1"}
 	go func() { done <- companions.Run(ctx, cfg, Log(t)) }()
