@@ -6,7 +6,6 @@ package compute
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"holdfast.dev/api/rest"
@@ -23,54 +22,81 @@ type serverFilter struct {
 }
 
 // filterParameter is a row: a parameter, the microversions in which whoever may
-// list may use it, and what it narrows. Administrators may use all of them; for
-// others the rest is as if it hadn't been sent.
+// list may use it, and what it narrows by its last value. Administrators may use
+// all of them; for others the rest is as if it hadn't been sent.
 type filterParameter struct {
 	name      string
 	everybody microversion.Range
-	narrow    func(f *serverFilter, values []string) error
+	narrow    func(f *serverFilter, value string) error
 }
 
 // nobody is a range without versions: an administrator's parameter.
 var nobody = microversion.Range{Min: microversion.V(3, 0)}
 
 var filterParameters = []filterParameter{
-	{"name", microversion.From(1), func(f *serverFilter, v []string) error { f.Name = v[0]; return nil }},
-	{"image", microversion.From(1), func(f *serverFilter, v []string) error { f.ImageID = lastPart(v[0]); return nil }},
-	{"flavor", microversion.From(1), func(f *serverFilter, v []string) error { f.FlavorID = lastPart(v[0]); return nil }},
-	{"reservation_id", microversion.From(1), func(f *serverFilter, v []string) error { f.ReservationID = v[0]; return nil }},
-	{"ip", microversion.From(1), func(f *serverFilter, v []string) error { f.IPv4 = v[0]; return nil }},
-	{"ip6", microversion.From(5), func(f *serverFilter, v []string) error { f.IPv6 = v[0]; return nil }},
-	{"tags", microversion.From(26), func(f *serverFilter, v []string) error { f.AllTags = commas(v); return nil }},
-	{"tags-any", microversion.From(26), func(f *serverFilter, v []string) error { f.AnyTags = commas(v); return nil }},
-	{"not-tags", microversion.From(26), func(f *serverFilter, v []string) error { f.NotAllTags = commas(v); return nil }},
-	{"not-tags-any", microversion.From(26), func(f *serverFilter, v []string) error { f.NotAnyTags = commas(v); return nil }},
-	{"locked", microversion.From(73), func(f *serverFilter, v []string) error { return strictTruthInto(&f.Locked, v[0]) }},
-	{"availability_zone", microversion.From(83), func(f *serverFilter, v []string) error { f.AvailabilityZone = v[0]; return nil }},
-	{"config_drive", microversion.From(83), func(f *serverFilter, v []string) error { return truthInto(&f.ConfigDrive, "config_drive", v[0]) }},
-	{"key_name", microversion.From(83), func(f *serverFilter, v []string) error { f.KeyName = v[0]; return nil }},
-	{"user_id", microversion.From(83), func(f *serverFilter, v []string) error { f.UserID = v[0]; return nil }},
-	{"progress", microversion.From(83), func(f *serverFilter, v []string) error { return numberInto(&f.Progress, "progress", v[0]) }},
-	{"power_state", microversion.From(83), func(f *serverFilter, v []string) error {
-		var n *int
-		err := numberInto(&n, "power_state", v[0])
-		if err == nil {
-			state := servers.PowerState(*n)
-			f.PowerState = &state
-		}
-		return err
-	}},
-	{"vm_state", microversion.From(83), func(f *serverFilter, v []string) error {
-		f.VMStates = append(f.VMStates, asStates[servers.VMState](v)...)
+	{"name", microversion.From(1), matches("display_name")},
+	{"image", microversion.From(1), func(f *serverFilter, v string) error { f.ImageID = lastPart(v); return nil }},
+	{"flavor", microversion.From(1), func(f *serverFilter, v string) error { f.FlavorID = lastPart(v); return nil }},
+	{"reservation_id", microversion.From(1), matches("reservation_id")},
+	{"ip", microversion.From(1), func(f *serverFilter, v string) error { f.IPv4 = v; return nil }},
+	{"ip6", microversion.From(5), func(f *serverFilter, v string) error { f.IPv6 = v; return nil }},
+	{"tags", microversion.From(26), func(f *serverFilter, v string) error { f.AllTags = strings.Split(v, ","); return nil }},
+	{"tags-any", microversion.From(26), func(f *serverFilter, v string) error { f.AnyTags = strings.Split(v, ","); return nil }},
+	{"not-tags", microversion.From(26), func(f *serverFilter, v string) error { f.NotAllTags = strings.Split(v, ","); return nil }},
+	{"not-tags-any", microversion.From(26), func(f *serverFilter, v string) error { f.NotAnyTags = strings.Split(v, ","); return nil }},
+	{"locked", microversion.From(73), func(f *serverFilter, v string) error { return strictTruthInto(&f.Locked, v) }},
+	{"availability_zone", microversion.From(83), matches("availability_zone")},
+	{"config_drive", microversion.From(83), narrowByConfigDrive},
+	{"key_name", microversion.From(83), matches("key_name")},
+	{"created_at", microversion.From(83), matches("created_at")},
+	{"launched_at", microversion.From(83), matches("launched_at")},
+	{"terminated_at", microversion.From(83), matches("terminated_at")},
+	{"user_id", microversion.From(83), func(f *serverFilter, v string) error { f.UserID = v; return nil }},
+	{"progress", microversion.From(83), matches("progress")},
+	{"power_state", microversion.From(83), matches("power_state")},
+	{"vm_state", microversion.From(83), func(f *serverFilter, v string) error { f.VMStates = []servers.VMState{servers.VMState(v)}; return nil }},
+	{"task_state", microversion.From(83), func(f *serverFilter, v string) error {
+		f.TaskStates = []servers.TaskState{servers.TaskState(v)}
 		return nil
 	}},
-	{"task_state", microversion.From(83), func(f *serverFilter, v []string) error { f.TaskStates = asStates[servers.TaskState](v); return nil }},
-	{"host", nobody, func(f *serverFilter, v []string) error { f.Host = v[0]; return nil }},
-	{"node", nobody, func(f *serverFilter, v []string) error { f.Host = v[0]; return nil }},
-	{"hostname", nobody, func(f *serverFilter, v []string) error { f.Hostname = v[0]; return nil }},
-	{"description", nobody, func(f *serverFilter, v []string) error { f.Description = v[0]; return nil }},
-	{"uuid", nobody, func(f *serverFilter, v []string) error { f.IDs = v; return nil }},
-	{"deleted", nobody, func(f *serverFilter, v []string) error { f.Deleted, _ = parseTruth(v[0]); return nil }},
+	{"hostname", microversion.From(90), matches("hostname")},
+	{"host", nobody, func(f *serverFilter, v string) error { f.Host = v; return nil }},
+	{"node", nobody, matches("node")},
+	{"display_name", nobody, matches("display_name")},
+	{"description", nobody, matches("display_description")},
+	{"display_description", nobody, matches("display_description")},
+	{"image_ref", nobody, func(f *serverFilter, v string) error { f.ImageID = v; return nil }},
+	{"kernel_id", nobody, matches("kernel_id")},
+	{"ramdisk_id", nobody, matches("ramdisk_id")},
+	{"launch_index", nobody, matches("launch_index")},
+	{"locked_by", nobody, matches("locked_by")},
+	{"access_ip_v4", nobody, matches("access_ip_v4")},
+	{"access_ip_v6", nobody, matches("access_ip_v6")},
+	{"auto_disk_config", nobody, matches("auto_disk_config")},
+	{"uuid", nobody, func(f *serverFilter, v string) error { f.IDs = []string{v}; return nil }},
+	{"deleted", nobody, func(f *serverFilter, v string) error { deleted, _ := parseTruth(v); f.Deleted = &deleted; return nil }},
+}
+
+// refusedFilters are names of the original's tables that its clients may not
+// narrow by.
+var refusedFilters = []string{"block_device_mapping", "services", "metadata", "system_metadata", "info_cache", "security_groups", "pci_devices"}
+
+// matches narrows by a regular expression.
+func matches(pattern string) func(*serverFilter, string) error {
+	return func(f *serverFilter, value string) error {
+		if f.Match == nil {
+			f.Match = map[string]string{}
+		}
+		f.Match[pattern] = value
+		return nil
+	}
+}
+
+// narrowByConfigDrive: what is neither true nor false no server has.
+func narrowByConfigDrive(f *serverFilter, value string) error {
+	drive, ok := parseTruth(value)
+	f.ConfigDrive, f.possible = &drive, f.possible && ok
+	return nil
 }
 
 // filter reads the query.
@@ -78,12 +104,19 @@ func (a *API) filter(r *rest.Request, rule string) (serverFilter, error) {
 	f := serverFilter{possible: true}
 	f.ProjectID, f.Marker = r.Identity.ProjectID, last(r.Query["marker"])
 	privileged := r.Allows("os_compute_api:servers:allow_all_filters", nil)
+	if privileged {
+		for name := range r.Query {
+			if slices.Contains(refusedFilters, name) || strings.HasPrefix(name, "_") {
+				return f, faults.New(faults.Invalid, "InvalidFilter", "Invalid filter field: %s.", name)
+			}
+		}
+	}
 	for _, p := range filterParameters {
 		values := r.Query[p.name]
 		if len(values) == 0 || !privileged && !p.everybody.Has(r.Version) {
 			continue
 		}
-		if err := p.narrow(&f, values); err != nil {
+		if err := p.narrow(&f, last(values)); err != nil {
 			return f, err
 		}
 	}
@@ -91,7 +124,7 @@ func (a *API) filter(r *rest.Request, rule string) (serverFilter, error) {
 	if f.Limit, err = pageSize(r.Query, a.MaxPageSize); err != nil {
 		return f, err
 	}
-	f.possible = f.Limit > 0
+	f.possible = f.possible && f.Limit > 0
 	if f.ChangesSince, f.ChangesBefore, err = changes(r); err != nil {
 		return f, err
 	}
@@ -100,7 +133,7 @@ func (a *API) filter(r *rest.Request, rule string) (serverFilter, error) {
 			return f, err
 		}
 	}
-	return f, allProjects(r, rule, &f)
+	return f, allProjects(r, rule, privileged, &f)
 }
 
 // readStatus turns the words that clients see into states. Unknown ones are
@@ -116,13 +149,14 @@ func readStatus(r *rest.Request, f *serverFilter) error {
 		return faults.New(faults.Invalid, "InvalidStatus", "Invalid status value")
 	case len(vms) == 0:
 		f.possible = false
-	case slices.Contains(vms, servers.VMDeleted):
+	case len(vms) == 1 && vms[0] == servers.VMDeleted:
 		if !r.Identity.IsAdmin {
 			return rest.NewFault(http.StatusForbidden, "Only administrators may list deleted instances")
 		}
-		f.Deleted = true
+		deleted := true
+		f.Deleted = &deleted
 	}
-	f.VMStates = append(f.VMStates, vms...)
+	f.VMStates = vms
 	if tasks != nil {
 		f.TaskStates = tasks
 	}
@@ -132,42 +166,44 @@ func readStatus(r *rest.Request, f *serverFilter) error {
 // sortKeysOfAdmins tell where servers run.
 var sortKeysOfAdmins = []string{"host", "node"}
 
-// readSort pairs sort_key with sort_dir; a key without a direction descends.
+// ignoredSortKeys were taken once and are no order.
+var ignoredSortKeys = []string{"architecture", "cell_name", "cleaned", "default_ephemeral_device", "default_swap_device", "deleted", "deleted_at",
+	"disable_terminate", "ephemeral_gb", "ephemeral_key_uuid", "id", "key_data", "launched_on", "memory_mb", "os_type", "reservation_id", "root_gb",
+	"shutdown_terminate", "user_data", "vcpus", "vm_mode"}
+
+// readSort pairs sort_key with sort_dir; a key without a direction has the first.
 func readSort(r *rest.Request, f *serverFilter) error {
-	directions := r.Query["sort_dir"]
-	if slices.ContainsFunc(directions, func(word string) bool { return word != "asc" && word != "desc" }) {
-		return faults.New(faults.Invalid, "InvalidSort", "Invalid input received: Unknown sort direction, must be 'desc' or 'asc'")
+	keys, directions := r.Query["sort_key"], r.Query["sort_dir"]
+	if len(keys) == 0 {
+		keys = []string{"created_at"}
 	}
-	for i, key := range r.Query["sort_key"] {
-		if slices.Contains(sortKeysOfAdmins, key) && !r.Identity.IsAdmin {
-			return rest.NewFault(http.StatusForbidden, "Only administrators can sort servers by %s", key)
+	first := "desc"
+	for i, key := range keys {
+		direction := first
+		if i < len(directions) {
+			direction = directions[i]
 		}
-		f.Sort = append(f.Sort, compute.SortKey{Key: key, Ascending: i < len(directions) && directions[i] == "asc"})
+		switch {
+		case slices.Contains(ignoredSortKeys, key), key == "locked" && !r.Has(73):
+			continue
+		case slices.Contains(sortKeysOfAdmins, key) && !r.Identity.IsAdmin:
+			return rest.NewFault(http.StatusForbidden, "Only administrators can sort servers by %s", key)
+		case len(f.Sort) == 0:
+			first = direction
+		}
+		f.Sort = append(f.Sort, compute.SortKey{Key: key, Ascending: direction == "asc"})
+	}
+	switch {
+	case slices.ContainsFunc(directions, func(word string) bool { return word != "asc" && word != "desc" }):
+		return faults.New(faults.Invalid, "InvalidSort", "Invalid input received: Unknown sort direction, must be 'desc' or 'asc'")
+	case len(directions) > len(keys):
+		return faults.New(faults.Invalid, "InvalidSort", "Invalid input received: Sort direction size exceeds sort key size")
 	}
 	return nil
 }
 
 // lastPart is an id, of itself or of a URL that ends in it.
 func lastPart(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
-
-func commas(values []string) []string { return strings.Split(strings.Join(values, ","), ",") }
-
-func asStates[S ~string](words []string) []S {
-	states := make([]S, len(words))
-	for i, word := range words {
-		states[i] = S(word)
-	}
-	return states
-}
-
-func truthInto(into **bool, name, word string) error {
-	value, ok := parseTruth(word)
-	if !ok {
-		return faults.New(faults.Invalid, "InvalidFilter", "Invalid filter field: %s.", name)
-	}
-	*into = &value
-	return nil
-}
 
 // strictTruthInto refuses in the words of the originals' strict reader.
 func strictTruthInto(into **bool, word string) error {
@@ -186,13 +222,4 @@ func last(values []string) string {
 		return ""
 	}
 	return values[len(values)-1]
-}
-
-func numberInto(into **int, name, word string) error {
-	value, err := strconv.Atoi(word)
-	if err != nil {
-		return faults.New(faults.Invalid, "InvalidFilter", "Invalid filter field: %s.", name)
-	}
-	*into = &value
-	return nil
 }

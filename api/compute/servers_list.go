@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"holdfast.dev/api/rest"
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -72,8 +71,8 @@ func (a *API) list(r *rest.Request, path, rule string, show func(*rest.Request, 
 	return rest.JSON(body), nil
 }
 
-// allProjects widens the list for administrators who ask for it.
-func allProjects(r *rest.Request, rule string, f *serverFilter) error {
+// allProjects widens the list for those who may ask for it.
+func allProjects(r *rest.Request, rule string, privileged bool, f *serverFilter) error {
 	all := new(bool)
 	if values := r.Query["all_tenants"]; len(values) > 0 {
 		*all = true // "?all_tenants" alone asks for them too
@@ -83,16 +82,20 @@ func allProjects(r *rest.Request, rule string, f *serverFilter) error {
 			}
 		}
 	}
-	switch {
-	case !*all:
+	if !*all {
 		return nil
-	case !r.Identity.IsAdmin:
-		return faults.New(faults.Forbidden, "PolicyNotAuthorized",
-			"Policy doesn't allow os_compute_api:servers:%s:get_all_tenants to be performed.", rule)
 	}
-	f.ProjectID = r.Query.Get("project_id")
-	if f.ProjectID == "" {
-		f.ProjectID = r.Query.Get("tenant_id")
+	if err := r.Enforce("os_compute_api:servers:"+rule+":get_all_tenants", nil); err != nil {
+		return err
+	}
+	f.ProjectID = ""
+	if !privileged {
+		return nil
+	}
+	for _, name := range []string{"tenant_id", "project_id"} {
+		if values := r.Query[name]; len(values) > 0 {
+			f.ProjectID = last(values)
+		}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestPublishingADelete(t *testing.T) {
 		wantUsage(t, db, "p", compute.Delta{Instances: 1, Cores: 1, RAMMB: 512})
 	}
 	publish(t, db, id, steps.ServerOutcome{VMState: pointer("active")}, nil)
-	page, err := compute.ListServers(t.Context(), db.Pool, compute.ListFilter{ProjectID: "p", Deleted: true})
+	page, err := compute.ListServers(t.Context(), db.Pool, compute.ListFilter{ProjectID: "p", Deleted: pointer(true)})
 	if err != nil || len(page) != 1 || page[0].Status() != "DELETED" || page[0].DeletedAt == nil || page[0].TerminatedAt == nil {
 		t.Errorf("deleted servers: %+v (%v)", page, err)
 	}

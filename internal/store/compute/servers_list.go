@@ -5,6 +5,7 @@ package compute
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,34 +20,28 @@ type ListFilter struct {
 	// ProjectID "" lists all projects.
 	ProjectID string
 	UserID    string
-	// Name matches anywhere in the name, as a regular expression.
-	Name       string
+	// Match has regular expressions by keys of Patterns.
+	Match      map[string]string
 	IDs        []string
 	VMStates   []servers.VMState
 	TaskStates []servers.TaskState
-	PowerState *servers.PowerState
 	// Host is a host's name.
-	Host             string
-	ImageID          string
-	FlavorID         string
-	KeyName          string
-	AvailabilityZone string
-	ReservationID    string
-	Hostname         string
-	Locked           *bool
-	Progress         *int
-	ConfigDrive      *bool
-	// Description, IPv4 and IPv6 match anywhere, as regular expressions; the
-	// addresses are those of bound ports.
-	Description, IPv4, IPv6 string
+	Host        string
+	ImageID     string
+	FlavorID    string
+	Locked      *bool
+	ConfigDrive *bool
+	// IPv4 and IPv6 match anywhere in addresses of bound ports, as regular
+	// expressions.
+	IPv4, IPv6 string
 	// AllTags are all there, of AnyTags one at least; NotAllTags aren't all
 	// there, of NotAnyTags none is.
 	AllTags, AnyTags, NotAllTags, NotAnyTags []string
-	// ChangesSince and ChangesBefore bound updated_at, inclusive; with the
-	// former, deleted servers are listed too.
+	// ChangesSince and ChangesBefore bound updated_at, inclusive.
 	ChangesSince, ChangesBefore *time.Time
-	// Deleted lists deleted servers only.
-	Deleted bool
+	// Deleted true lists deleted servers only, and false none of them; nil is
+	// false, but both with a bound of changes.
+	Deleted *bool
 
 	// Sort is by created_at, newest first, if empty; the id breaks every tie.
 	Sort []SortKey
@@ -95,6 +90,35 @@ var SortKeys = map[string]string{
 	"locked":              "s.locked",
 	"node":                "COALESCE(h.name, '')",
 	"terminated_at":       "COALESCE(s.terminated_at, '-infinity')",
+}
+
+// Patterns are what lists of servers can be narrowed by with regular expressions
+// that match anywhere, each with its text.
+var Patterns = map[string]string{
+	"display_name":        "s.name",
+	"display_description": "COALESCE(s.description, '')",
+	"hostname":            "s.hostname",
+	"key_name":            "COALESCE(s.key_name, '')",
+	"availability_zone":   "COALESCE(h.availability_zone, s.availability_zone)",
+	"reservation_id":      "s.reservation_id",
+	"node":                "COALESCE(h.name, '')",
+	"power_state":         "s.power_state::text",
+	"progress":            "s.progress::text",
+	"launch_index":        "s.launch_index::text",
+	"locked_by":           "COALESCE(s.locked_by, '')",
+	"kernel_id":           "COALESCE(s.image_properties->>'kernel_id', '')",
+	"ramdisk_id":          "COALESCE(s.image_properties->>'ramdisk_id', '')",
+	"access_ip_v4":        "COALESCE(host(s.access_ip_v4), '')",
+	"access_ip_v6":        "COALESCE(host(s.access_ip_v6), '')",
+	"auto_disk_config":    "CASE s.disk_config WHEN 'AUTO' THEN '1' ELSE '0' END",
+	"created_at":          timeText("s.created_at"),
+	"launched_at":         timeText("s.launched_at"),
+	"terminated_at":       timeText("s.terminated_at"),
+}
+
+// timeText is a time as databases write it, in UTC; empty for never.
+func timeText(column string) string {
+	return "COALESCE(to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), '')"
 }
 
 // ListServers gives a page of servers. A marker that is no server of the
@@ -151,9 +175,9 @@ func (f ListFilter) narrow(c *conditions) {
 		}
 	}
 	switch {
-	case f.Deleted:
+	case f.Deleted != nil && *f.Deleted:
 		c.add("s.deleted_at IS NOT NULL")
-	case f.ChangesSince == nil:
+	case f.Deleted != nil, f.ChangesSince == nil && f.ChangesBefore == nil:
 		c.add("s.deleted_at IS NULL")
 	}
 	equal("s.project_id", f.ProjectID)
@@ -161,15 +185,8 @@ func (f ListFilter) narrow(c *conditions) {
 	equal("h.name", f.Host)
 	equal("s.image_id", f.ImageID)
 	equal("s.flavor->>'id'", f.FlavorID)
-	equal("s.key_name", f.KeyName)
-	equal("s.availability_zone", f.AvailabilityZone)
-	equal("s.reservation_id", f.ReservationID)
-	equal("s.hostname", f.Hostname)
-	if f.Name != "" {
-		c.add("s.name ~ " + c.arg(f.Name))
-	}
-	if f.Description != "" {
-		c.add("COALESCE(s.description, '') ~ " + c.arg(f.Description))
+	for _, name := range slices.Sorted(maps.Keys(f.Match)) {
+		c.add(Patterns[name] + " ~ " + c.arg(f.Match[name]))
 	}
 	for family, pattern := range map[int]string{4: f.IPv4, 6: f.IPv6} {
 		if pattern != "" {
@@ -178,9 +195,6 @@ func (f ListFilter) narrow(c *conditions) {
 		}
 	}
 	f.narrowByTags(c)
-	if f.Progress != nil {
-		c.add("s.progress = " + c.arg(*f.Progress))
-	}
 	if f.ConfigDrive != nil {
 		c.add("s.config_drive = " + c.arg(*f.ConfigDrive))
 	}
@@ -192,9 +206,6 @@ func (f ListFilter) narrow(c *conditions) {
 	}
 	if f.TaskStates != nil {
 		c.add("COALESCE(s.task_state, '') = ANY(" + c.arg(f.TaskStates) + ")")
-	}
-	if f.PowerState != nil {
-		c.add("s.power_state = " + c.arg(*f.PowerState))
 	}
 	if f.Locked != nil {
 		c.add("s.locked = " + c.arg(*f.Locked))

@@ -172,18 +172,18 @@ func TestNarrowingAList(t *testing.T) {
 		"nothing":                 {compute.ListFilter{}, 10},
 		"its project":             {compute.ListFilter{ProjectID: "p"}, 10},
 		"another project":         {compute.ListFilter{ProjectID: "q"}, 0},
-		"name":                    {compute.ListFilter{Name: "-a"}, 3},
-		"name with an anchor":     {compute.ListFilter{Name: "^a"}, 0},
-		"name, escaped":           {compute.ListFilter{Name: `odd\+`}, 1},
+		"name":                    {compute.ListFilter{Match: map[string]string{"display_name": "-a"}}, 3},
+		"name with an anchor":     {compute.ListFilter{Match: map[string]string{"display_name": "^a"}}, 0},
+		"name, escaped":           {compute.ListFilter{Match: map[string]string{"display_name": `odd\+`}}, 1},
 		"user":                    {compute.ListFilter{UserID: "u2"}, 1},
 		"image":                   {compute.ListFilter{ImageID: "img2"}, 1},
 		"flavor":                  {compute.ListFilter{FlavorID: "f2"}, 1},
-		"zone":                    {compute.ListFilter{AvailabilityZone: "east"}, 1},
-		"reservation":             {compute.ListFilter{ReservationID: "r-2"}, 1},
-		"key":                     {compute.ListFilter{KeyName: "k2"}, 1},
-		"hostname":                {compute.ListFilter{Hostname: "odd"}, 1},
+		"zone":                    {compute.ListFilter{Match: map[string]string{"availability_zone": "nova"}}, 1},
+		"reservation":             {compute.ListFilter{Match: map[string]string{"reservation_id": "r-2"}}, 1},
+		"key":                     {compute.ListFilter{Match: map[string]string{"key_name": "k2"}}, 1},
+		"hostname":                {compute.ListFilter{Match: map[string]string{"hostname": "odd"}}, 1},
 		"host":                    {compute.ListFilter{Host: "h"}, 1},
-		"power state":             {compute.ListFilter{PowerState: pointer(servers.PowerPaused)}, 1},
+		"power state":             {compute.ListFilter{Match: map[string]string{"power_state": "3"}}, 1},
 		"locked":                  {compute.ListFilter{Locked: pointer(true)}, 0},
 		"not locked":              {compute.ListFilter{Locked: pointer(false)}, 10},
 		"ids":                     {compute.ListFilter{IDs: []string{special, "none"}}, 1},
@@ -191,10 +191,12 @@ func TestNarrowingAList(t *testing.T) {
 		"vm states":               {compute.ListFilter{VMStates: []servers.VMState{"active", "error"}}, 6},
 		"task states":             {compute.ListFilter{TaskStates: []servers.TaskState{"", "spawning"}}, 10},
 		"no such task":            {compute.ListFilter{TaskStates: []servers.TaskState{"spawning"}}, 0},
-		"deleted":                 {compute.ListFilter{Deleted: true}, 1},
+		"deleted":                 {compute.ListFilter{Deleted: pointer(true)}, 1},
 		"changes, deleted too":    {compute.ListFilter{ChangesSince: &epoch}, 11},
 		"changes to come":         {compute.ListFilter{ChangesSince: &future}, 0},
 		"changes before the time": {compute.ListFilter{ChangesBefore: &epoch}, 0},
+		"changes up to now":       {compute.ListFilter{ChangesBefore: &future}, 11},
+		"changes of the living":   {compute.ListFilter{ChangesBefore: &future, Deleted: pointer(false)}, 10},
 		"a limit":                 {compute.ListFilter{Limit: 4}, 4},
 	} {
 		if got := len(list(t, db.Pool, c.f)); got != c.want {
@@ -203,7 +205,7 @@ func TestNarrowingAList(t *testing.T) {
 	}
 	for name, f := range map[string]compute.ListFilter{
 		"an unknown sort key":         {Sort: []compute.SortKey{{Key: "mood"}}},
-		"a broken regular expression": {Name: "(("},
+		"a broken regular expression": {Match: map[string]string{"display_name": "(("}},
 	} {
 		if _, err := compute.ListServers(t.Context(), db.Pool, f); !faults.Is(err, faults.Invalid) {
 			t.Errorf("%s: %v", name, err)
