@@ -179,7 +179,7 @@ func driverOf(cfg *config.Config) (workers.OpenDriver, error) {
 		return func(stateDir string, link *hostlink.Client) (libvirt.Driver, error) {
 			return qemu.New(qemu.Options{
 				StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
-				Images: images.NewGlance(link), Servers: link,
+				Images: images.NewGlance(link), Servers: link, Hold: hold.Points(cfg.Dev.HoldDir).At,
 			})
 		}, nil
 	case "simulated":

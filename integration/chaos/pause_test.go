@@ -21,11 +21,12 @@ import (
 func TestPause(t *testing.T) {
 	t.Parallel()
 	c := cloud.Start(t, cloud.Options{})
-	building := story{kind: build.kind, verb: build.verb, begin: build.begin, points: []string{"build.start"}}
-	deleting := story{kind: deletion.kind, verb: deletion.verb, begin: deletion.begin, points: []string{"destroy.stop"}}
-	builds := building.hang(t, c, "pause", "pause and delete")
-	deletes := deleting.hang(t, c, "pause")
+	builds := build.only("build.start").hang(t, c, "pause", "pause and delete")
+	deletes := deletion.only("destroy.stop").hang(t, c, "pause")
 	all := append(builds, deletes...)
+	for _, s := range powers {
+		all = append(all, s.only("power."+s.verb).hang(t, c, "pause")...)
+	}
 	_, namespace := c.TemporalAddress()
 	for _, h := range all {
 		_, err := c.Temporal.WorkflowService().PauseWorkflowExecution(t.Context(), &workflowservice.PauseWorkflowExecutionRequest{
@@ -56,8 +57,13 @@ func TestPause(t *testing.T) {
 			t.Fatalf("%s: %v", h, err)
 		}
 	}
-	allAre(t, c, []string{builds[0].server}, "ACTIVE", time.Minute)
 	allAre(t, c, []string{builds[1].server, deletes[0].server}, "", time.Minute)
+	left := []string{builds[0].server}
+	allAre(t, c, left, "ACTIVE", time.Minute)
+	for _, h := range all[len(builds)+len(deletes):] {
+		allAre(t, c, []string{h.server}, h.story.after, time.Minute)
+		left = append(left, h.server)
+	}
 	c.Audit()
-	once(t, c, []string{builds[0].server})
+	once(t, c, left)
 }

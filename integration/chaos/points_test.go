@@ -5,7 +5,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,42 +14,19 @@ import (
 	"holdfast.dev/internal/operations"
 )
 
-// A story is a kind of operation and the points at which it can be held
-// (internal/hold), in the order in which it passes them.
-type story struct {
-	kind   operations.Kind
-	verb   string
-	begin  string
-	points []string
-}
-
-var build = story{kind: operations.ServerBuild, verb: "build", begin: "build:records.Begin", points: []string{
-	"build:records.Begin", "build:records.Begin.done",
-	"build:placement.Claim", "build:placement.Claim.done",
-	"build:records.ServerSpec",
-	"build.image", "build.disk", "build.define", "build.start", "build.done",
-	"build:records.Finish", "build:records.Finish.done",
-}}
-
-var deletion = story{kind: operations.ServerDelete, verb: "delete", begin: "delete:records.Begin", points: []string{
-	"delete:records.Begin", "delete:records.Begin.done",
-	"destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done",
-	"delete:placement.Release", "delete:placement.Release.done",
-	"delete:records.Finish", "delete:records.Finish.done",
-}}
-
-// onHost says that the point is in a step on a host.
-func onHost(point string) bool { return !strings.Contains(point, ":") }
-
 // held is an operation that stands at a point.
 type held struct {
+	story  story
 	verb   string
 	point  string
 	server string
 	op     engine.Operation
 }
 
-func (h held) String() string { return h.verb + " at " + h.point }
+func (h held) String() string { return h.verb + " of a " + h.story.verb + " at " + h.point }
+
+// phase is how far it has come.
+func (h held) phase() phase { return h.story.at(h.point) }
 
 // hang makes one operation of the story for each point, for each of the verbs
 // that are about to be done to them, and returns when each stands at its point.
@@ -59,26 +35,25 @@ func (s story) hang(t *testing.T, c *cloud.Cloud, verbs ...string) []held {
 	var all []held
 	for _, verb := range verbs {
 		for _, point := range s.points {
-			all = append(all, held{verb: verb, point: point})
+			all = append(all, held{story: s, verb: verb, point: point})
 		}
 	}
-	if s.kind == operations.ServerDelete {
-		s.servers(t, c, all)
-		s.hold(t, c, all)
-		for _, h := range all {
-			if err := c.Delete(t.Context(), h.server); err != nil {
-				t.Fatal(err)
-			}
-		}
-	} else {
+	if s.kind == operations.ServerBuild {
 		// Who the servers are is known only when their builds have been accepted.
-		must(t, c.Points.Order(hold.Any, s.begin))
+		begin := s.verb + ":records.Begin"
+		must(t, c.Points.Order(hold.Any, begin))
 		s.servers(t, c, all)
 		for _, h := range all {
-			c.Eventually(h.String()+" has been started", time.Minute, here(c, h.server, s.begin))
+			c.Eventually(h.String()+" has been started", time.Minute, here(c, h.server, begin))
 		}
 		s.hold(t, c, all)
 		must(t, c.Points.Release(hold.Any))
+	} else {
+		s.servers(t, c, all)
+		s.hold(t, c, all)
+		for _, h := range all {
+			must(t, s.ask(t.Context(), c, h.server))
+		}
 	}
 	for i := range all {
 		h := &all[i]
@@ -88,12 +63,13 @@ func (s story) hang(t *testing.T, c *cloud.Cloud, verbs ...string) []held {
 	return all
 }
 
-// servers makes a server for each, running ones for operations on such.
+// servers makes a server for each: as it is before the operation, or one that is
+// being built.
 func (s story) servers(t *testing.T, c *cloud.Cloud, all []held) {
 	t.Helper()
 	names := make([]string, len(all))
 	for i, h := range all {
-		names[i] = fmt.Sprintf("%s at %s", h.verb, h.point)
+		names[i] = h.String()
 	}
 	ids, err := createAll(t.Context(), c, names, atOnce)
 	if err != nil {
@@ -103,8 +79,20 @@ func (s story) servers(t *testing.T, c *cloud.Cloud, all []held) {
 		all[i].server = id
 	}
 	if s.kind != operations.ServerBuild {
-		allAre(t, c, ids, "ACTIVE", time.Minute)
+		s.ready(t, c, ids)
 	}
+}
+
+// ready waits for new servers and leads them to where the operation is asked for.
+func (s story) ready(t *testing.T, c *cloud.Cloud, ids []string) {
+	t.Helper()
+	allAre(t, c, ids, "ACTIVE", 5*time.Minute)
+	for _, kind := range s.lead {
+		for _, id := range ids {
+			must(t, ask(t.Context(), c, kind, id))
+		}
+	}
+	allAre(t, c, ids, s.before, 3*time.Minute)
 }
 
 func (s story) hold(t *testing.T, c *cloud.Cloud, all []held) {
@@ -140,9 +128,14 @@ func here(c *cloud.Cloud, server, point string) func(context.Context) error {
 }
 
 // finished waits until the operation itself has ended, and gives it.
-func finished(t *testing.T, c *cloud.Cloud, id string) (op engine.Operation) {
+func finished(t *testing.T, c *cloud.Cloud, id string) engine.Operation {
 	t.Helper()
-	err := c.Await(time.Minute, func(ctx context.Context) (err error) {
+	return finishedWithin(t, c, id, time.Minute)
+}
+
+func finishedWithin(t *testing.T, c *cloud.Cloud, id string, within time.Duration) (op engine.Operation) {
+	t.Helper()
+	err := c.Await(within, func(ctx context.Context) (err error) {
 		if op, err = c.Engine.Get(ctx, c.DB.Pool, id); err == nil && !op.Finished() {
 			err = fmt.Errorf("%s stands at step %q", op.State(), op.Step)
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
 )
 
 // What is accepted while Temporal is down happens when it is back.
@@ -35,37 +37,81 @@ func TestTemporalDownAtRequest(t *testing.T) {
 	once(t, c, []string{young})
 }
 
-// Temporal's databases are dropped with twenty builds and twenty deletes in
-// flight. All of them end, and no server is there twice.
+// Temporal's databases are dropped with twenty operations of every kind in
+// flight, spread over all their points. All of them end, and nothing is done
+// twice.
 func TestTemporalDatabasesLost(t *testing.T) {
 	t.Parallel()
-	slow := "build.disk=700ms,build.start=700ms,destroy.stop=700ms,destroy.undefine=700ms"
-	c := cloud.Start(t, cloud.Options{Delay: slow})
-	old, err := createAll(t.Context(), c, numbered("old", 20), atOnce)
-	if err != nil {
-		t.Fatal(err)
+	c := cloud.Start(t, cloud.Options{Hosts: 12})
+	inFlight := map[operations.Kind]int{}
+	var all []held
+	for _, s := range every {
+		held := s.hang(t, c, "loss 1", "loss 2", "loss 3")
+		for _, h := range held {
+			if h.phase() != over {
+				inFlight[s.kind]++
+			}
+		}
+		all = append(all, held...)
 	}
-	allAre(t, c, old, "ACTIVE", time.Minute)
-
-	names := numbered("young", 20)
-	young, err := createAll(t.Context(), c, names, func(i int) time.Duration { return time.Duration(i) * 50 * time.Millisecond })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range old {
-		if err := c.Delete(t.Context(), id); err != nil {
-			t.Fatal(err)
+	for kind, n := range inFlight {
+		if n < 20 {
+			t.Errorf("%d operations of kind %s are in flight, want 20 at least", n, kind)
 		}
 	}
 	c.LoseTemporal()
-	if report, err := c.Report(t.Context()); err != nil || report.Unfinished < 20 {
-		t.Errorf("%d operations were in flight, want 20 at least: %v", report.Unfinished, err)
+	for _, h := range all {
+		must(t, c.Points.Release(h.server))
 	}
 	c.Restart(cloud.Temporal)
 
-	allAre(t, c, young, "ACTIVE", 2*time.Minute)
-	allAre(t, c, old, "", 2*time.Minute)
-	onlyOnce(t, c, names)
+	var left []string
+	for _, h := range all {
+		if op := finishedWithin(t, c, h.op.ID, 3*time.Minute); op.Result != operations.ResultDone {
+			t.Errorf("%s: it has ended as %q (%s), want done", h, op.Result, op.Message)
+		}
+		allAre(t, c, []string{h.server}, h.story.after, time.Minute)
+		if h.story.after != "" {
+			left = append(left, h.server)
+		}
+	}
 	c.Audit()
-	once(t, c, young)
+	once(t, c, left)
+	for _, h := range all {
+		if err := trueState(t.Context(), c, h.server, false); err != nil {
+			t.Errorf("%s: %v", h, err)
+		}
+		onlyOneTurn(t, c, h)
+	}
+	for _, op := range operationsOf(t, c, all) {
+		if op.Kind == operations.ServerRecover {
+			t.Errorf("%s is recovered, which should have been started again", op.ResourceID)
+		}
+	}
+}
+
+// onlyOneTurn fails the test if the operation has changed the power of its
+// guest twice, or the build started it twice.
+func onlyOneTurn(t *testing.T, c *cloud.Cloud, h held) {
+	t.Helper()
+	if h.story.after == "" {
+		return
+	}
+	guest, err := c.Guest(h.server)
+	if want := 2 + len(h.story.lead); err != nil || h.story.driven && len(guest.Console) != want || !h.story.driven && len(guest.Console) != 1 {
+		t.Errorf("%s: the guest has been through %q, %v", h, guest.Console, err)
+	}
+}
+
+// operationsOf are all operations on the servers.
+func operationsOf(t *testing.T, c *cloud.Cloud, all []held) (ops []engine.Operation) {
+	t.Helper()
+	for _, h := range all {
+		its, err := c.Operations(t.Context(), h.server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops = append(ops, its...)
+	}
+	return ops
 }

@@ -1,11 +1,12 @@
 package chaos
 
 // What operators and users may do to an operation that is at work: every verb,
-// at every point of a build and of a delete.
+// at every point of every kind.
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
 )
 
@@ -26,14 +28,22 @@ type verb struct {
 	do   func(t *testing.T, c *cloud.Cloud, all []held)
 	// zombies says that the operations end although their steps are held: those
 	// go on only afterwards, and must not change anything then. Otherwise steps
-	// in the control worker are let go first, and with let those on hosts too.
-	zombies, let bool
-	// built is what becomes of the server that a build is about, by the point
-	// that it stood at; several where either may come first.
-	built func(point string) []outcome
-	// deleted is the same for a delete; nil is that it is done.
-	deleted func(point string) []outcome
+	// that the verb does not reach are let go first.
+	zombies bool
+	// passes says that the verb cuts nothing of the operation short; nil for one
+	// that always does.
+	passes func(held) bool
+	// adrift says that a guest may be in another state than its server's status
+	// says, until the operation is asked for again.
+	adrift bool
+	// built, deleted and driven are what becomes of operations of those kinds,
+	// refused of those on power that refuse it.
+	built, deleted, driven, refused ends
 }
+
+// ends are the outcomes of operations by how far they had come; several where
+// either may come first.
+type ends map[phase][]outcome
 
 // outcome is how a server ends, and how the operation that was held does.
 type outcome struct {
@@ -41,105 +51,96 @@ type outcome struct {
 	result operations.Result
 }
 
+// The statuses that a story has before its operation and after it.
+const (
+	asBefore = "as before"
+	asAfter  = "as after"
+)
+
 var (
-	built     = outcome{"ACTIVE", operations.ResultDone}
-	kept      = outcome{"ACTIVE", operations.ResultCancelled}
+	built     = outcome{asAfter, operations.ResultDone}
+	kept      = outcome{asBefore, operations.ResultCancelled}
 	gone      = outcome{"", operations.ResultDone}
 	recovered = outcome{"", operations.ResultFailed}
 	cancelled = outcome{"ERROR", operations.ResultCancelled}
 	lost      = outcome{"ERROR", operations.ResultFailed}
+	// Of operations on power.
+	driven   = outcome{asAfter, operations.ResultDone}
+	undriven = outcome{asBefore, operations.ResultCancelled}
+	lostLate = outcome{asAfter, operations.ResultFailed}
+	lostSoon = outcome{asBefore, operations.ResultFailed}
+	// Of those that another one took over from.
+	goneBefore = []outcome{{"", operations.ResultCancelled}, {"", operations.ResultSuperseded}}
+	goneAfter  = append(goneBefore, gone)
+	running    = outcome{"ACTIVE", operations.ResultDone}
+	runsBefore = []outcome{{"ACTIVE", operations.ResultCancelled}, {"ACTIVE", operations.ResultSuperseded}}
+	runsAfter  = append(runsBefore, running)
 )
-
-const (
-	beforeFinish = "build:records.Finish"
-	afterFinish  = "build:records.Finish.done"
-)
-
-// unlessFinished is the outcome of a build at each point before its end.
-func unlessFinished(o outcome) func(string) []outcome {
-	return func(point string) []outcome {
-		if point == afterFinish {
-			return []outcome{built}
-		}
-		return []outcome{o}
-	}
-}
 
 var gentle = []verb{
-	{name: "cancel", do: cancelByCommand, built: unlessFinished(cancelled), deleted: keptUnlessBegun},
-	{name: "cancel in the UI", do: cancelInTemporal, built: func(point string) []outcome {
-		if point == beforeFinish {
-			return []outcome{built} // the last step is a transaction, which no cancel cuts short
-		}
-		return unlessFinished(cancelled)(point)
-	}},
-	{name: "terminate", do: terminate, zombies: true, built: unlessFinished(lost), deleted: lostUnlessFinished},
-	{name: "reset to the first task", do: resetTo(func(tasks []int64) int64 { return tasks[0] }), let: true, built: resetBuild, deleted: resetDelete},
-	{name: "reset to the last task", do: resetTo(func(tasks []int64) int64 { return tasks[len(tasks)-1] }), let: true, built: resetBuild, deleted: resetDelete},
-	{name: "signal", do: signal, let: true, built: func(string) []outcome { return []outcome{built} }},
-	{name: "delete", do: deleteByUser, built: func(point string) []outcome {
-		if point == afterFinish {
-			return []outcome{gone}
-		}
-		return []outcome{{"", operations.ResultCancelled}, {"", operations.ResultSuperseded}}
-	}},
+	{name: "cancel", do: cancelByCommand,
+		built: ends{always: {cancelled}, over: {built}},
+		// A delete is forward from its first step; before that a cancel ends it.
+		deleted: ends{always: {gone}, unbegun: {kept}},
+		driven:  ends{always: {driven}, unbegun: {undriven}, early: {undriven}, crossing: {undriven, driven}}},
+	{name: "cancel in the UI", do: cancelInTemporal,
+		// The last step is a transaction, which no cancel cuts short.
+		built:   ends{always: {cancelled}, closing: {built}, over: {built}},
+		deleted: ends{always: {gone}},
+		// Nor are the first ones, which lead beyond the point of no return.
+		driven: ends{always: {driven}, unbegun: {undriven, driven}, early: {undriven, driven}, crossing: {undriven, driven}}},
+	{name: "terminate", do: terminate, zombies: true,
+		built:   ends{always: {lost}, over: {built}},
+		deleted: ends{always: {recovered}, over: {gone}},
+		driven:  ends{always: {lostLate}, unbegun: {lostSoon}, early: {lostSoon}, crossing: {lostSoon, lostLate}, over: {driven}}},
+	{name: "reset to the first task", do: resetTo(func(tasks []int64) int64 { return tasks[0] }), passes: everything,
+		built: resetBuild, deleted: resetDelete, driven: resetPower},
+	{name: "reset to the last task", do: resetTo(func(tasks []int64) int64 { return tasks[len(tasks)-1] }), passes: everything,
+		built: resetBuild, deleted: resetDelete, driven: resetPower},
+	{name: "signal", do: signal, passes: everything,
+		built: ends{always: {built}}, deleted: ends{always: {gone}}, driven: ends{always: {driven}}},
+	{name: "delete", do: deleteByUser,
+		built:   ends{always: goneBefore, over: {gone}},
+		deleted: ends{always: {gone}},
+		driven:  ends{always: {gone}, unbegun: goneBefore, early: goneBefore, crossing: goneAfter}},
+	{name: "hard reboot", do: hardReboot, passes: refusesHardReboot,
+		built: ends{always: {built}}, deleted: ends{always: {gone}},
+		driven:  ends{always: {running}, unbegun: runsBefore, early: runsBefore, crossing: runsAfter},
+		refused: ends{always: {driven}, over: {running}}},
 }
 
 // A reset makes a second run, which may not go on where the first has begun. At
-// the very start and at the very end it is open which of the two comes first.
-func resetBuild(point string) []outcome {
-	if point == build.begin || point == beforeFinish {
-		return []outcome{lost, built}
-	}
-	return unlessFinished(lost)(point)
-}
+// the very start and at the very end it is open which of the two comes first,
+// and a step of the first that is let go may still be heard.
+var (
+	resetBuild  = ends{always: {lost}, unbegun: {lost, built}, closing: {lost, built}, over: {built}}
+	resetDelete = ends{always: {recovered}, unbegun: {recovered, gone}, closing: {recovered, gone}, over: {gone}}
+	resetPower  = ends{always: {lostLate}, unbegun: {lostSoon, lostLate, driven}, early: {lostSoon, lostLate}, crossing: {lostSoon, lostLate},
+		closing: {lostLate, driven}, over: {driven}}
+)
 
-func resetDelete(point string) []outcome {
-	switch point {
-	case deletion.begin, "delete:placement.Release", "delete:placement.Release.done", "delete:records.Finish":
-		return []outcome{recovered, gone}
-	}
-	return lostUnlessFinished(point)
-}
-
-func lostUnlessFinished(point string) []outcome {
-	if point == "delete:records.Finish.done" {
-		return []outcome{gone}
-	}
-	return []outcome{recovered}
-}
-
-// A delete is forward from its first step; before that a cancel ends it.
-func keptUnlessBegun(point string) []outcome {
-	if point == deletion.begin {
-		return []outcome{kept}
-	}
-	return []outcome{gone}
-}
-
-// With everything alive, all verbs at all points at the same time.
+// With everything alive, all verbs at all points at the same time. The kinds are
+// spread over clouds so that none is crowded.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
-	for _, s := range []story{build, deletion} {
-		t.Run(s.verb, func(t *testing.T) {
+	for name, stories := range map[string][]story{
+		"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": powers[4:],
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := cloud.Start(t, cloud.Options{Hosts: 12})
 			var names []string
 			for _, v := range gentle {
 				names = append(names, v.name)
 			}
-			all := s.hang(t, c, names...)
-			for _, v := range gentle {
-				v.do(t, c, of(v, all))
+			var all []held
+			for _, s := range stories {
+				all = append(all, s.hang(t, c, names...)...)
 			}
 			for _, v := range gentle {
-				if v.zombies {
-					continue
-				}
-				for _, h := range of(v, all) {
-					if v.let || !onHost(h.point) || s.kind == operations.ServerDelete {
-						must(t, c.Points.Release(h.server))
-					}
+				v.do(t, c, of(v, all))
+				if !v.zombies {
+					v.letGo(t, c, of(v, all))
 				}
 			}
 			for _, h := range all {
@@ -150,11 +151,26 @@ func TestVerbs(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second) // zombies have their try
 			for _, v := range gentle {
-				v.check(t, c, s, of(v, all))
+				v.check(t, c, of(v, all))
 			}
 			c.Audit()
+			for _, h := range all {
+				if err := trueState(t.Context(), c, h.server, false); err != nil {
+					t.Errorf("%s, in the end: %v", h, err)
+				}
+			}
 			clearAway(t, c, all)
 		})
+	}
+}
+
+// letGo lets the steps go on that the verb does not reach.
+func (v verb) letGo(t *testing.T, c *cloud.Cloud, all []held) {
+	t.Helper()
+	for _, h := range all {
+		if v.passes != nil && v.passes(h) || !h.story.reached(h.point) {
+			must(t, c.Points.Release(h.server))
+		}
 	}
 }
 
@@ -178,19 +194,21 @@ func clearAway(t *testing.T, c *cloud.Cloud, all []held) {
 // A cancel that is asked for while Temporal is down counts.
 func TestCancelWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	c := cloud.Start(t, cloud.Options{})
-	cancel := verb{name: "cancel without Temporal", built: unlessFinished(cancelled), deleted: keptUnlessBegun}
-	for _, s := range []story{build, deletion} {
-		all := s.hang(t, c, cancel.name)
-		c.Kill(cloud.Temporal)
-		cancelByCommand(t, c, all)
-		for _, h := range all {
-			if !onHost(h.point) || s.kind == operations.ServerDelete {
-				must(t, c.Points.Release(h.server))
-			}
+	c := cloud.Start(t, cloud.Options{Hosts: 6})
+	cancel := gentle[0]
+	// A task that Temporal forgot may have written that the operation goes beyond
+	// its point of no return, before the next one hears of the cancel.
+	cancel.driven = ends{always: {driven}, unbegun: {undriven}, early: {undriven, driven}, crossing: {undriven, driven}}
+	for _, stories := range [][]story{{build}, {deletion}, powers} {
+		var all []held
+		for _, s := range stories {
+			all = append(all, s.hang(t, c, cancel.name)...)
 		}
+		c.Kill(cloud.Temporal)
+		cancel.do(t, c, all)
+		cancel.letGo(t, c, all)
 		c.Restart(cloud.Temporal)
-		cancel.check(t, c, s, all)
+		cancel.check(t, c, all)
 		for _, h := range all {
 			must(t, c.Points.Release(h.server))
 		}
@@ -199,17 +217,25 @@ func TestCancelWithoutTemporal(t *testing.T) {
 }
 
 // A cancel reaches operations whose host dies. What the host holds is owed, and
-// paid when it is back.
+// paid when it is back; a guest whose power nobody could ask for is asked then.
 func TestCancelWhileHostsAreDead(t *testing.T) {
 	t.Parallel()
-	for _, s := range []story{build, deletion} {
-		t.Run(s.verb, func(t *testing.T) {
+	cancel := gentle[0]
+	cancel.adrift = true
+	// Nobody can finish what a dead host has begun.
+	// The comparison of power with states makes a guest that is off SHUTOFF.
+	off := outcome{"SHUTOFF", operations.ResultFailed}
+	cancel.driven = ends{unbegun: {undriven}, early: {undriven}, crossing: {undriven, lostSoon, off}, beyond: {lostSoon, off}, closing: {driven}, over: {driven}}
+	for name, stories := range map[string][]story{"build": {build}, "delete": {deletion}, "power": powers} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := cloud.Start(t, cloud.Options{})
-			cancel := verb{name: "cancel without hosts", built: unlessFinished(cancelled), deleted: keptUnlessBegun}
-			all := s.hang(t, c, cancel.name)
+			c := cloud.Start(t, cloud.Options{Hosts: 6, Config: map[string]any{"compute.sync_power_state_interval": "2s"}})
+			var all []held
+			for _, s := range stories {
+				all = append(all, s.hang(t, c, cancel.name)...)
+			}
 			c.Kill(cloud.Host)
-			cancelByCommand(t, c, all)
+			cancel.do(t, c, all)
 			for _, h := range all {
 				must(t, c.Points.Release(h.server))
 			}
@@ -217,16 +243,36 @@ func TestCancelWhileHostsAreDead(t *testing.T) {
 				finished(t, c, h.op.ID)
 			}
 			report, err := c.Report(t.Context())
-			if err != nil || len(report.Findings) > 0 || report.Unfinished > 0 || report.Owed == 0 {
-				t.Errorf("with the hosts dead the audit says %+v, %v; want debts and nothing else", report, err)
+			if owes := !all[0].story.driven; err != nil || len(report.Findings) > 0 || report.Unfinished > 0 || report.Owed > 0 != owes {
+				t.Errorf("with the hosts dead the audit says %+v, %v; want debts (%t) and nothing else", report, err, owes)
 			}
 			c.Restart(cloud.Host)
 			c.AwaitHosts()
 			c.Audit()
-			cancel.check(t, c, s, all)
+			cancel.check(t, c, all)
+			for _, h := range all {
+				if h.story.driven && h.phase() == beyond {
+					h.story.askAgain(t, c, h.server)
+				}
+			}
 			clearAway(t, c, all)
 		})
 	}
+}
+
+// askAgain asks for the operation until it has led where it leads to.
+func (s story) askAgain(t *testing.T, c *cloud.Cloud, server string) {
+	t.Helper()
+	c.Eventually("server "+server+" is where a "+s.verb+" leads to", time.Minute, func(ctx context.Context) error {
+		err := c.Is(ctx, server, s.after)
+		if err == nil {
+			err = trueState(ctx, c, server, false)
+		}
+		if err != nil {
+			_ = s.ask(ctx, c, server) // refused for as long as something is done to it
+		}
+		return err
+	})
 }
 
 // of are the operations that a verb is done to.
@@ -239,38 +285,107 @@ func of(v verb, all []held) (its []held) {
 	return its
 }
 
+// ends are the outcomes that an operation may have after the verb.
+func (v verb) ends(h held) (all []outcome) {
+	table := v.driven
+	switch {
+	case h.story.kind == operations.ServerBuild:
+		table = v.built
+	case h.story.kind == operations.ServerDelete:
+		table = v.deleted
+	case v.refused != nil && v.passes(h):
+		table = v.refused
+	}
+	rows, ok := table[h.phase()]
+	if !ok {
+		rows = table[always]
+	}
+	for _, o := range rows {
+		switch o.status {
+		case asBefore:
+			o.status = h.story.before
+		case asAfter:
+			o.status = h.story.after
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
 // check waits for the end of each operation and looks at what it has left.
-func (v verb) check(t *testing.T, c *cloud.Cloud, s story, all []held) {
+func (v verb) check(t *testing.T, c *cloud.Cloud, all []held) {
 	t.Helper()
 	for _, h := range all {
 		op := finished(t, c, h.op.ID)
-		want := []outcome{gone}
-		switch {
-		case s.kind == operations.ServerBuild:
-			want = v.built(h.point)
-		case v.deleted != nil:
-			want = v.deleted(h.point)
-		}
-		i := slices.IndexFunc(want, func(o outcome) bool { return o.result == op.Result })
-		if i < 0 {
-			t.Errorf("%s: the %s has ended as %q (%s), want one of %v", h, s.verb, op.Result, op.Message, want)
-			continue
-		}
-		status, guests := want[i].status, 0
-		if status == "ACTIVE" {
-			guests = 1
-		}
-		if err := c.Await(time.Minute, func(ctx context.Context) error { return c.Is(ctx, h.server, status) }); err != nil {
+		status, err := v.end(c, h, op)
+		if err != nil {
 			t.Errorf("%s: %v", h, err)
 			continue
 		}
+		guests := 1
+		if status == "" || status == "ERROR" {
+			guests = 0
+		}
 		if got := c.Guests()[h.server]; got != guests {
 			t.Errorf("%s: server %s has %d guests, want %d", h, h.server, got, guests)
+		}
+		if err := c.Await(time.Minute, func(ctx context.Context) error { return trueState(ctx, c, h.server, v.adrift) }); err != nil {
+			t.Errorf("%s: %v", h, err)
 		}
 		if shown, err := c.Show(t.Context(), h.server); status == "ERROR" && (err != nil || shown.Fault == nil || shown.Fault.Message == "") {
 			t.Errorf("%s: server %s is shown as %+v, %v; want a fault", h, h.server, shown, err)
 		}
 	}
+}
+
+// end waits for the server to come to a status that goes with how the operation
+// has ended.
+func (v verb) end(c *cloud.Cloud, h held, op engine.Operation) (status string, err error) {
+	want := v.ends(h)
+	may := slices.DeleteFunc(slices.Clone(want), func(o outcome) bool { return o.result != op.Result })
+	if len(may) == 0 {
+		return "", fmt.Errorf("it has ended as %q (%s), want one of %v", op.Result, op.Message, want)
+	}
+	err = c.Await(time.Minute, func(ctx context.Context) (err error) {
+		for _, o := range may {
+			if err = c.Is(ctx, h.server, o.status); err == nil {
+				status = o.status
+				return nil
+			}
+		}
+		return err
+	})
+	return status, err
+}
+
+// powerOf is the power state that a guest has under each status in which its
+// server stays (contracts: status-map.json).
+var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 7}
+
+// trueState is nil if the server is in a state in which it can stay and its
+// guest is in fact as its power state and its status say; adrift leaves the
+// status out.
+func trueState(ctx context.Context, c *cloud.Cloud, server string, adrift bool) error {
+	shown, err := c.Show(ctx, server)
+	var refused *cloud.StatusError
+	if errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	want, stays := powerOf[shown.Status]
+	if shown.Task != "" || !stays && shown.Status != "ERROR" {
+		return fmt.Errorf("server %s is left in %s, task %q", server, shown.Status, shown.Task)
+	}
+	if !stays {
+		return nil // it has no guest
+	}
+	guest, err := c.Guest(server)
+	if err == nil && (shown.Power != guest.Power || guest.Power != want && !adrift) {
+		err = fmt.Errorf("server %s is shown as %s with power state %d, its guest's is %d", server, shown.Status, shown.Power, guest.Power)
+	}
+	return err
 }
 
 func cancelByCommand(t *testing.T, c *cloud.Cloud, all []held) {
@@ -316,11 +431,40 @@ func deleteByUser(t *testing.T, c *cloud.Cloud, all []held) {
 	for _, h := range all {
 		err := c.Delete(t.Context(), h.server)
 		var refused *cloud.StatusError
-		if h.point == "delete:records.Finish.done" && errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+		if h.story.kind == operations.ServerDelete && h.phase() == over && errors.As(err, &refused) && refused.Code == http.StatusNotFound {
 			continue // it is gone already
 		}
 		if err != nil {
 			t.Fatalf("delete of %s: %v", h, err)
+		}
+	}
+}
+
+func everything(held) bool { return true }
+
+func refusesHardReboot(h held) bool {
+	return operations.Meet(h.story.kind, operations.ServerHardReboot) == operations.Refuse
+}
+
+// hardReboot takes over from most operations on power, and is refused by others.
+func hardReboot(t *testing.T, c *cloud.Cloud, all []held) {
+	t.Helper()
+	for _, h := range all {
+		err := ask(t.Context(), c, operations.ServerHardReboot, h.server)
+		var refused *cloud.StatusError
+		want := 0
+		switch {
+		case h.phase() == over && h.story.kind == operations.ServerDelete:
+			want = http.StatusNotFound
+		case h.phase() != over && refusesHardReboot(h):
+			want = http.StatusConflict
+		}
+		got := 0
+		if errors.As(err, &refused) {
+			got, err = refused.Code, nil
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: it is answered %d, %v; want %d (0 for accepted)", h, got, err, want)
 		}
 	}
 }

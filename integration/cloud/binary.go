@@ -21,15 +21,21 @@ var binaryDir string
 
 // Main runs a package's tests and removes what they have built and started. It
 // is the whole of a package's TestMain.
-func Main(m *testing.M) {
-	code := testenv.Run(m)
+func Main(m *testing.M) { os.Exit(Tests{m}.Run()) }
+
+// Tests are a package's, for a TestMain with something more to do.
+type Tests struct{ *testing.M }
+
+// Run does what Main does, and gives the exit code.
+func (t Tests) Run() int {
+	code := testenv.Run(t.M)
 	if binaryDir != "" {
 		if err := os.RemoveAll(binaryDir); err != nil {
 			fmt.Fprintln(os.Stderr, "cloud: remove the binary:", err)
 			code = max(code, 1)
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 var binary = sync.OnceValues(func() (string, error) {

@@ -20,6 +20,7 @@ type Server struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Task   string `json:"OS-EXT-STS:task_state"`
+	Power  int    `json:"OS-EXT-STS:power_state"`
 	Fault  *struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -75,7 +76,7 @@ func (c *Cloud) Do(ctx context.Context, method, path string, in any, want int, o
 // Create asks for a server once and gives its id.
 func (c *Cloud) Create(ctx context.Context, name string) (id string, err error) {
 	var out struct{ Server Server }
-	in := map[string]any{"server": map[string]any{"name": name, "imageRef": Image, "flavorRef": Flavor}}
+	in := map[string]any{"server": map[string]any{"name": name, "imageRef": c.image, "flavorRef": Flavor}}
 	err = c.Do(ctx, http.MethodPost, "/v2.1/servers", in, http.StatusAccepted, &out)
 	return out.Server.ID, err
 }
@@ -131,6 +132,11 @@ func (c *Cloud) Named(ctx context.Context, name string) ([]Server, error) {
 // Delete asks for a server's deletion once.
 func (c *Cloud) Delete(ctx context.Context, id string) error {
 	return c.Do(ctx, http.MethodDelete, "/v2.1/servers/"+id, nil, http.StatusNoContent, nil)
+}
+
+// Act asks for an action on a server once; its body is as the API has it.
+func (c *Cloud) Act(ctx context.Context, id string, body map[string]any) error {
+	return c.Do(ctx, http.MethodPost, "/v2.1/servers/"+id+"/action", body, http.StatusAccepted, nil)
 }
 
 // Is says whether a server is in the status, with nothing in the way; the

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,6 +33,10 @@ type Options struct {
 	// Delay slows the hosts' sub-steps down: "build.disk=300ms" and more, with
 	// commas between (activities/libvirt/simulated).
 	Delay string
+	// BootImage is the file of an image that boots (BuildImage): then there is
+	// one host, over the libvirtd that libvirttest has made, and the services
+	// that a host needs beside it.
+	BootImage string
 	// Config is laid over the configuration, by dotted key.
 	Config map[string]any
 }
@@ -57,6 +62,7 @@ type Cloud struct {
 	telemetry map[Name]string
 	http      *http.Client
 	hosts     int
+	image     string
 }
 
 // Image is an id that servers may be made from: simulated hosts read no images.
@@ -78,24 +84,40 @@ func Start(t testing.TB, o Options) *Cloud {
 	if o.Hosts == 0 {
 		o.Hosts = 3
 	}
+	if o.BootImage != "" {
+		o.Hosts = 1
+	}
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, http: &http.Client{Timeout: 20 * time.Second}}
+	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, image: Image, http: &http.Client{Timeout: 20 * time.Second}}
 	c.Points = hold.Points(filepath.Join(c.dir, "hold"))
 	// Registered first and so run last: by then every log is complete.
 	t.Cleanup(c.printLogs)
 	c.pair = testenv.Private(t)
+	var companions *companions
+	if o.BootImage != "" {
+		companions = c.companions()
+		over := companions.config()
+		maps.Copy(over, o.Config)
+		o.Config = over
+	}
 	c.configure(o.Config)
 	c.slow(o.Delay)
 	t.Cleanup(c.stop)
+	if companions != nil {
+		companions.start(o.BootImage)
+	}
 	c.open()
 	c.seed()
 	for _, name := range []Name{API, Control, Host} {
 		c.Restart(name)
 	}
 	c.AwaitHosts()
+	if companions != nil {
+		companions.crowd()
+	}
 	return c
 }
 
@@ -145,13 +167,15 @@ func (c *Cloud) configure(over map[string]any) {
 }
 
 // address is one that nobody listens at.
-func (c *Cloud) address() string {
+func (c *Cloud) address() string { return fmt.Sprintf("127.0.0.1:%d", c.freePort()) }
+
+func (c *Cloud) freePort() int {
 	c.t.Helper()
 	port, err := ports.Free()
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return fmt.Sprintf("127.0.0.1:%d", port)
+	return port
 }
 
 // slow leaves an order for each host in its state folder.
@@ -212,7 +236,7 @@ func (c *Cloud) open() {
 // seed makes a flavor and lifts the project's limits.
 func (c *Cloud) seed() {
 	c.t.Helper()
-	c.CLI("flavor", "set", Flavor, "--ram", "64", "--disk", "1")
+	c.CLI("flavor", "set", Flavor, "--ram", "128", "--disk", "1")
 	for _, resource := range []string{"instances", "cores", "ram"} {
 		_, err := c.DB.Pool.Exec(c.t.Context(), `INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ($1, $2, -1)`, project, resource)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"holdfast.dev/internal/engine"
@@ -90,6 +91,37 @@ func (c *Cloud) Guests() map[string]int {
 	return count
 }
 
+// Guest is what a simulated host has of a server.
+type Guest struct {
+	// Power is its power state, as the host has it.
+	Power int
+	// Console is what it has said, a line for each change.
+	Console []string
+}
+
+// Guest reads a server's guest from its host's disk.
+func (c *Cloud) Guest(server string) (g Guest, err error) {
+	found, err := filepath.Glob(filepath.Join(c.dir, "hosts", "*", "guests", server))
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("server %s has %d guests", server, len(found))
+	}
+	if err != nil {
+		return g, err
+	}
+	text, err := os.ReadFile(filepath.Join(found[0], "guest.json"))
+	if err != nil {
+		return g, err
+	}
+	var domain struct {
+		Power int `json:"power_state"`
+	}
+	if err := json.Unmarshal(text, &domain); err != nil {
+		return g, err
+	}
+	said, err := os.ReadFile(filepath.Join(found[0], "console.log"))
+	return Guest{Power: domain.Power, Console: strings.Split(strings.TrimSpace(string(said)), "\n")}, err
+}
+
 // Domains says of a server's guest whether its domain is defined.
 func (c *Cloud) Domains(server string) int {
 	c.t.Helper()
@@ -98,6 +130,29 @@ func (c *Cloud) Domains(server string) int {
 		c.t.Fatal(err)
 	}
 	return len(domains)
+}
+
+// Incarnations are those under which hosts have registered, by name.
+func (c *Cloud) Incarnations() map[string]int64 {
+	c.t.Helper()
+	rows, err := c.DB.Pool.Query(c.t.Context(), `SELECT name, incarnation FROM compute.hosts`)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer rows.Close()
+	all := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			c.t.Fatal(err)
+		}
+		all[name] = n
+	}
+	if err := rows.Err(); err != nil {
+		c.t.Fatal(err)
+	}
+	return all
 }
 
 // Operation gives the newest operation on a server.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"holdfast.dev/activities/libvirt/libvirttest"
 	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/supervise"
 )
@@ -26,6 +27,12 @@ const (
 
 // Names are all of them.
 var Names = []Name{API, Control, Host, Temporal, Postgres}
+
+// The daemons under a host with the libvirt driver.
+const (
+	Libvirtd Name = "libvirtd"
+	Virtlogd Name = "virtlogd"
+)
 
 // process describes one of ours.
 func (c *Cloud) process(name Name, telemetry map[Name]string, args ...string) *supervise.Process {
@@ -70,6 +77,10 @@ func (c *Cloud) Kill(name Name) {
 		c.pair.KillTemporal()
 	case Postgres:
 		c.pair.KillPostgres()
+	case Libvirtd:
+		libvirttest.Kill(c.t)
+	case Virtlogd:
+		libvirttest.KillLog(c.t)
 	default:
 		if err := c.processes[name].Kill(); err != nil {
 			c.t.Fatal(err)
@@ -85,6 +96,10 @@ func (c *Cloud) Restart(name Name) {
 		c.pair.RestartTemporal()
 	case Postgres:
 		c.pair.RestartPostgres()
+	case Libvirtd:
+		libvirttest.Start(c.t)
+	case Virtlogd:
+		libvirttest.StartLog(c.t)
 	default:
 		if err := c.processes[name].Start(c.t.Context()); err != nil {
 			c.t.Fatal(err)

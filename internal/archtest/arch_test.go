@@ -45,7 +45,8 @@ var rules = []rule{
 	{"schemas/internal", []string{"schemas"}},
 	{"schemas", nil},
 	{"dev", []string{"dev", "internal", "schemas", "github.com/jackc/pgx", "go.temporal.io"}},
-	{"integration", []string{"integration", "dev", "internal", "schemas", "github.com/jackc/pgx", "go.temporal.io", "github.com/gophercloud"}},
+	{"integration", []string{"integration", "dev", "internal", "schemas", "github.com/jackc/pgx", "go.temporal.io", "github.com/gophercloud",
+		"activities/libvirt/libvirttest", "github.com/digitalocean/go-libvirt"}},
 }
 
 // clients are the libraries that reach the outside world; only who is allowed

@@ -29,6 +29,12 @@ const (
 	drop unheard = "drop"
 )
 
+// meet says what becomes of an event: whether it is stored, and if not whether
+// its sender is refused.
+func (u unheard) meet(somebodyWaits bool) (stored, refused bool) {
+	return somebodyWaits || u == keep, !somebodyWaits && u == refuse
+}
+
 // EventName names an event, as its sender does.
 type EventName string
 
@@ -72,10 +78,11 @@ func (e *Engine) Put(ctx context.Context, tx store.Tx, event Event) (operationID
 	if err != nil {
 		return "", err
 	}
-	if l.holder == "" && rule == refuse {
+	stored, refused := rule.meet(l.holder != "")
+	if refused {
 		return "", faults.New(faults.Conflict, "NobodyWaits", "the %s %s does not wait for %q", event.Resource, event.ResourceID, event.Name)
 	}
-	if l.holder == "" && rule == drop {
+	if !stored {
 		return "", nil
 	}
 	payload := event.Payload

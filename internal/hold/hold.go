@@ -89,6 +89,15 @@ func (p Points) Release(resource string) error {
 	return os.RemoveAll(filepath.Join(string(p), resource))
 }
 
+// ReleaseAt lets what is held at one point of the resource, or of Any, go on.
+func (p Points) ReleaseAt(resource, point string) error {
+	err := os.Remove(p.file(resource, point))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Here says whether something of the resource has been stopped at the point.
 func (p Points) Here(resource, point string) (bool, error) {
 	_, err := os.Stat(p.file(resource, point) + ".here")

@@ -87,7 +87,16 @@ func (p *Pair) KillTemporal() {
 // RestartTemporal starts the Temporal server after a kill.
 func (p *Pair) RestartTemporal() {
 	p.t.Helper()
-	p.do("restart Temporal", p.services.temporal.Start)
+	// It gives up when it is not up within its own time, which a crowded machine
+	// may take from it.
+	p.do("restart Temporal", func(ctx context.Context) (err error) {
+		for range 3 {
+			if err = p.services.temporal.Start(ctx); err == nil || ctx.Err() != nil {
+				return err
+			}
+		}
+		return err
+	})
 }
 
 // DropTemporalDatabase kills the Temporal server and loses all it knew: its

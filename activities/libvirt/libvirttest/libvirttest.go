@@ -21,8 +21,9 @@ import (
 const Socket = "/run/libvirt/libvirt-sock"
 
 // Main is TestMain's body. It doesn't return. before is run first, with the
-// machine's network; the tests see what it puts into the environment.
-func Main(m *testing.M, before ...func() error) {
+// machine's network; the tests see what it puts into the environment. m is a
+// *testing.M, or one with something to do after the tests.
+func Main(m interface{ Run() int }, before ...func() error) {
 	Isolated(m, prepare, before...)
 }
 
@@ -41,58 +42,87 @@ func prepare() error {
 		}
 	}
 	if err == nil {
-		_, err = start("virtlogd", "/run/libvirt/virtlogd-sock")
+		err = virtlogd.start()
 	}
 	if err == nil {
-		libvirtd, err = start("libvirtd", Socket)
+		err = libvirtd.start()
 	}
 	return err
 }
 
-var libvirtd *exec.Cmd
+// daemon is one of libvirt's.
+type daemon struct {
+	name, socket string
+	cmd          *exec.Cmd
+}
 
-// start runs a daemon and waits until it listens.
-func start(name, socket string) (*exec.Cmd, error) {
-	cmd := exec.Command(name)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if os.Getenv("HOLDFAST_LIBVIRTTEST_LOG") == "" {
-		cmd.Stdout, cmd.Stderr = nil, nil
+var (
+	virtlogd = &daemon{name: "virtlogd", socket: "/run/libvirt/virtlogd-sock"}
+	libvirtd = &daemon{name: "libvirtd", socket: Socket}
+)
+
+// start runs the daemon and waits until it listens.
+func (d *daemon) start() error {
+	_ = os.Remove("/run/" + d.name + ".pid") // of one that was killed
+	d.cmd = exec.Command(d.name)
+	if os.Getenv("HOLDFAST_TEST_LIBVIRT_LOG") != "" {
+		d.cmd.Stdout, d.cmd.Stderr = os.Stderr, os.Stderr
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	if err := d.cmd.Start(); err != nil {
+		return err
 	}
 	for range 300 {
-		if conn, err := net.Dial("unix", socket); err == nil {
-			return cmd, conn.Close()
+		if conn, err := net.Dial("unix", d.socket); err == nil {
+			return conn.Close()
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return nil, fmt.Errorf("%s does not listen on %s", name, socket)
+	return fmt.Errorf("%s does not listen on %s", d.name, d.socket)
+}
+
+func (d *daemon) kill(t testing.TB) {
+	t.Helper()
+	if err := d.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = d.cmd.Wait() // says that it was killed
+}
+
+func (d *daemon) restart(t testing.TB) {
+	t.Helper()
+	if err := d.start(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Kill ends libvirtd by SIGKILL; guests live on.
 func Kill(t testing.TB) {
 	t.Helper()
-	if err := libvirtd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = libvirtd.Wait() // says that it was killed
+	libvirtd.kill(t)
 }
 
 // Start starts libvirtd after Kill.
 func Start(t testing.TB) {
 	t.Helper()
-	_ = os.Remove("/run/libvirtd.pid")
-	var err error
-	if libvirtd, err = start("libvirtd", Socket); err != nil {
-		t.Fatal(err)
-	}
+	libvirtd.restart(t)
+}
+
+// KillLog ends virtlogd by SIGKILL; what guests say from then on is lost.
+func KillLog(t testing.TB) {
+	t.Helper()
+	virtlogd.kill(t)
+}
+
+// StartLog starts virtlogd after KillLog.
+func StartLog(t testing.TB) {
+	t.Helper()
+	virtlogd.restart(t)
 }
 
 // Signal sends one to libvirtd: SIGSTOP makes it hang, SIGCONT goes on.
 func Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
-	if err := libvirtd.Process.Signal(s); err != nil {
+	if err := libvirtd.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,15 +9,14 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
-	"testing"
 )
 
-const insideKey = "HOLDFAST_LIBVIRTTEST"
+const insideKey = "HOLDFAST_TEST_LIBVIRT"
 
 // Isolated is TestMain's body for tests that start a libvirtd themselves. It
 // doesn't return. before is run first, with the machine's network; prepare is
 // run in the namespaces, before the tests.
-func Isolated(m *testing.M, prepare func() error, before ...func() error) {
+func Isolated(m interface{ Run() int }, prepare func() error, before ...func() error) {
 	role := os.Getenv(insideKey)
 	_ = os.Unsetenv(insideKey) // set again for whom it is meant; the name is a valid one
 	switch role {
@@ -92,7 +91,7 @@ func reap() int {
 }
 
 // inside makes the machine look fresh and runs the tests.
-func inside(m *testing.M, prepare func() error) int {
+func inside(m interface{ Run() int }, prepare func() error) int {
 	err := isolate()
 	if err == nil {
 		err = prepare()

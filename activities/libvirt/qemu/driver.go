@@ -39,6 +39,9 @@ type Options struct {
 	CacheBytes int64
 	// OnStep is told of each sub-step before it acts; for tests.
 	OnStep func(serverID, step string)
+	// Hold is called before each sub-step and keeps it waiting, or ends it by an
+	// error; nil holds nothing. For tests.
+	Hold func(ctx context.Context, serverID, step string) error
 }
 
 // Servers is what a host asks about a server; hostlink.Client is one.
@@ -56,6 +59,7 @@ type Driver struct {
 	kvm     bool
 	amd     bool
 	onStep  func(serverID, step string)
+	hold    func(ctx context.Context, serverID, step string) error
 	poll    time.Duration
 }
 
@@ -71,7 +75,7 @@ func New(o Options) (*Driver, error) {
 	}
 	d := &Driver{
 		dir: filepath.Join(o.StateDir, "guests"), daemon: newConnection(o.Socket), servers: o.Servers,
-		kvm: kvmWorks(), amd: isAMD(), onStep: o.OnStep, poll: 250 * time.Millisecond,
+		kvm: kvmWorks(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond,
 	}
 	err := os.MkdirAll(d.dir, 0o711)
 	if err == nil {

@@ -16,6 +16,11 @@ func (g *guest) steps(ctx context.Context, all ...subStep) error {
 		if g.driver.onStep != nil {
 			g.driver.onStep(g.id, s.name)
 		}
+		if g.driver.hold != nil {
+			if err := g.driver.hold(ctx, g.id, s.name); err != nil {
+				return err
+			}
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
