@@ -13,7 +13,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone integration-companions check lint clean
+.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -69,6 +69,15 @@ integration-companions: bin/holdfast-temporal
 	  echo "\`make integration-companions\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): $$(.venv/clients/bin/openstack --version) from PyPI, against the identity, image, network and volume services of \`holdfast dev\`. What each test does and asserts stands in \`integration/companions\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(COMPANIONS_LOG); echo '```'; } > docs/results/integration-companions.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(COMPANIONS_LOG); exit $$code
+
+WALK_LOG := bin/integration-walk.log
+
+integration-walk: bin/holdfast-temporal
+	@mkdir -p docs/results; HOLDFAST_TEST_FULL=1 go test -count=1 -timeout 60m -v ./integration/walk > $(WALK_LOG) 2>&1; code=$$?; \
+	{ echo '# The walk'; echo; \
+	  echo "\`make integration-walk\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: $$(.venv/clients/bin/openstack --version 2>&1) on libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1). What each test does and asserts stands in \`integration/walk\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(WALK_LOG); echo '```'; } > docs/results/integration-walk.md; \
+	grep -E '^ *--- |^ +[a-z_]+\.go:|^(ok|FAIL)' $(WALK_LOG); exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

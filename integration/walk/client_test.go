@@ -1,0 +1,178 @@
+package walk
+
+// The real client.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// client is the openstack command of one user at one microversion.
+type client struct {
+	t       *testing.T
+	cloud   *cloud
+	user    string
+	version string
+	in      io.WriteCloser
+	answers *bufio.Reader
+}
+
+// said is what a command wrote, and its exit code.
+type said struct {
+	Out  string `json:"out"`
+	Err  string `json:"err"`
+	Code int    `json:"code"`
+}
+
+// as gives the client of a user. The short way is one Python process for all
+// its commands.
+func (c *cloud) as(t *testing.T, user, version string) *client {
+	t.Helper()
+	o := &client{t: t, cloud: c, user: user, version: version}
+	if full {
+		return o
+	}
+	cmd := exec.Command(filepath.Join(os.Getenv(clientKey), "bin", "python"), "shell.py")
+	cmd.Env = o.environment()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		o.in, err = cmd.StdinPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.answers = bufio.NewReader(out)
+	t.Cleanup(func() {
+		if err := errors.Join(o.in.Close(), cmd.Wait()); err != nil {
+			t.Errorf("the client: %v: %s", err, &errs)
+		}
+	})
+	return o
+}
+
+func (o *client) environment() []string {
+	return append(os.Environ(), "OS_CLIENT_CONFIG_FILE="+o.cloud.Clouds, "OS_CLOUD="+o.user,
+		"OS_COMPUTE_API_VERSION="+o.version, "COLUMNS=200", "HOME="+o.cloud.dir)
+}
+
+// ask runs a command, whatever becomes of it.
+func (o *client) ask(args ...string) said {
+	o.t.Helper()
+	if full {
+		cmd := exec.Command(filepath.Join(os.Getenv(clientKey), "bin", "openstack"), args...)
+		cmd.Env = o.environment()
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			o.t.Fatal(err)
+		}
+		return said{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+	}
+	question, err := json.Marshal(args)
+	if err == nil {
+		_, err = o.in.Write(append(question, '\n'))
+	}
+	var answer []byte
+	if err == nil {
+		answer, err = o.answers.ReadBytes('\n')
+	}
+	var s said
+	if err == nil {
+		err = json.Unmarshal(answer, &s)
+	}
+	if err != nil {
+		o.t.Fatalf("openstack %s: %v", strings.Join(args, " "), err)
+	}
+	return s
+}
+
+// run runs a command, which succeeds.
+func (o *client) run(args ...string) string {
+	o.t.Helper()
+	s := o.ask(args...)
+	if s.Code != 0 {
+		o.t.Fatalf("openstack %s: exit code %d: %s", strings.Join(args, " "), s.Code, s.Err)
+	}
+	return s.Out
+}
+
+// refused runs a command, which fails and says why.
+func (o *client) refused(why string, args ...string) {
+	o.t.Helper()
+	if s := o.ask(args...); s.Code == 0 || !strings.Contains(s.Err, why) {
+		o.t.Errorf("openstack %s: exit code %d: %s; want a refusal with %q", strings.Join(args, " "), s.Code, s.Err, why)
+	}
+}
+
+func read[T any](o *client, args ...string) (into T) {
+	o.t.Helper()
+	text := o.run(append(slices.Clone(args), "-f", "json")...)
+	if err := json.Unmarshal([]byte(text), &into); err != nil {
+		o.t.Fatalf("openstack %s: %v: %s", strings.Join(args, " "), err, text)
+	}
+	return into
+}
+
+// show gives the fields of something.
+func (o *client) show(args ...string) map[string]any {
+	o.t.Helper()
+	return read[map[string]any](o, args...)
+}
+
+// list gives the rows of a list.
+func (o *client) list(args ...string) []map[string]any {
+	o.t.Helper()
+	return read[[]map[string]any](o, args...)
+}
+
+// patience is for a machine without KVM that does much else.
+const patience = 5 * time.Minute
+
+// becomes waits until a server has a status, and no task.
+func (o *client) becomes(server, status string) {
+	o.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		now := o.show("server", "show", server)
+		if now["status"] == status && now["OS-EXT-STS:task_state"] == nil {
+			return
+		}
+		if now["status"] == "ERROR" || time.Now().After(deadline) {
+			o.t.Fatalf("server %s is %v, %v; want %s", server, now["status"], now["fault"], status)
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// console waits until the guest has said the words, and gives all it said.
+func (o *client) console(server, words string) string {
+	o.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		log := strings.ReplaceAll(o.run("console", "log", "show", server), "\r", "")
+		if strings.Contains(log, words) {
+			return log
+		}
+		if time.Now().After(deadline) {
+			o.t.Fatalf("the guest of %s never said %q:\n%s", server, words, log)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}

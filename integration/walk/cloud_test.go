@@ -1,0 +1,193 @@
+package walk
+
+// A run of `holdfast dev`.
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cloud is one that runs, or has run, in a folder.
+type cloud struct {
+	t      *testing.T
+	dir    string
+	cmd    *exec.Cmd
+	said   bytes.Buffer
+	Config string `json:"config"`
+	Clouds string `json:"clouds_yaml"`
+	// Libvirt is what virsh connects to.
+	Libvirt string `json:"libvirt"`
+}
+
+// newCloud makes a folder for one, with the test image in it.
+func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	// Not t.TempDir: the accounts of PostgreSQL and QEMU have to pass through.
+	base, err := os.MkdirTemp("", "holdfast-walk-")
+	if err == nil {
+		err = os.Chmod(base, 0o711)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cloud{t: t, dir: filepath.Join(base, "cloud")}
+	t.Cleanup(func() {
+		if t.Failed() {
+			c.printLogs()
+		}
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	from := os.Getenv(imageKey)
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(c.dir, "test-image"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(c.dir, "test-image", filepath.Base(from)), data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// start runs the command until all is up.
+func (c *cloud) start() {
+	c.t.Helper()
+	c.cmd = exec.Command(os.Getenv(binaryKey), "dev", "--dir", c.dir, "--free-ports", "--json")
+	c.said.Reset()
+	c.cmd.Stderr = &c.said
+	out, err := c.cmd.StdoutPipe()
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := json.NewDecoder(out).Decode(c); err != nil {
+		c.t.Fatalf("holdfast dev --json: %v\n%s", err, &c.said)
+	}
+}
+
+// interrupt is Ctrl-C. The command ends without an error, and nothing of the
+// cloud goes on.
+func (c *cloud) interrupt() {
+	c.t.Helper()
+	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.cmd.Wait(); err != nil {
+		c.t.Errorf("after an interrupt: %v\n%s", err, &c.said)
+	}
+	if left := processes(c.t); len(left) > 0 {
+		c.t.Errorf("after an interrupt these run on:\n%s", strings.Join(left, "\n"))
+	}
+	for _, pattern := range []string{"/run/netns/*", "/sys/class/net/brq*", "/sys/class/net/tap*", "/sys/class/net/hfd*"} {
+		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+			c.t.Errorf("after an interrupt there are %v, %v", left, err)
+		}
+	}
+}
+
+// kill ends the command as the kernel does when there is no memory left.
+func (c *cloud) kill() {
+	c.t.Helper()
+	if err := c.cmd.Process.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+	_ = c.cmd.Wait() // says that it was killed
+}
+
+// processes are the command lines of all but the tests' own.
+func processes(t *testing.T) (lines []string) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		lines = nil
+		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil || pid == 1 || pid == os.Getpid() {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			line := strings.ReplaceAll(string(text), "\x00", " ")
+			// One that has just ended has no command line.
+			if err == nil && line != "" && !strings.Contains(line, "shell.py") {
+				lines = append(lines, strconv.Itoa(pid)+" "+line)
+			}
+		}
+		// A child that its parent has killed takes a moment.
+		if len(lines) == 0 || time.Now().After(deadline) {
+			return lines
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// domains are the names of those that virsh lists.
+func (c *cloud) domains(args ...string) []string {
+	c.t.Helper()
+	out, err := exec.Command("virsh", append([]string{"--connect", c.Libvirt, "list", "--name"}, args...)...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("virsh list: %v: %s", err, out)
+	}
+	return strings.Fields(string(out))
+}
+
+// audit asks `holdfast audit`, which has nothing to say.
+func (c *cloud) audit() {
+	c.t.Helper()
+	var out []byte
+	var err error
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Second) {
+		out, err = exec.Command(os.Getenv(binaryKey), "--config", c.Config, "audit").CombinedOutput()
+		if err == nil && len(out) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Errorf("holdfast audit: %v\n%s", err, out)
+			return
+		}
+	}
+}
+
+// clean says that nothing of any server is left.
+func (c *cloud) clean() {
+	c.t.Helper()
+	if left := c.domains("--all"); len(left) > 0 {
+		c.t.Errorf("domains are left: %v", left)
+	}
+	left, err := os.ReadDir(filepath.Join(c.dir, "hosts", "guests"))
+	if err != nil || len(left) > 0 {
+		c.t.Errorf("disks are left: %v, %v", left, err)
+	}
+	if taps, err := filepath.Glob("/sys/class/net/tap*"); err != nil || len(taps) > 0 {
+		c.t.Errorf("taps are left: %v, %v", taps, err)
+	}
+	c.audit()
+}
+
+// printLogs shows the ends of the cloud's logs.
+func (c *cloud) printLogs() {
+	c.t.Logf("holdfast dev:\n%s", &c.said)
+	files, _ := filepath.Glob(filepath.Join(c.dir, "logs", "*.log"))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		c.t.Logf("%s:\n%s", filepath.Base(file), strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
+}
