@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -81,7 +82,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	recorder.Finished = metrics.Finished
-	recorder.DownAfter, placer.DownAfter = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter
+	recorder.DownAfter, placer.DownAfter, placer.Since = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter, time.Now()
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{
 			Client:    p.temporal,

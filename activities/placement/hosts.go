@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type hosts struct {
 	mu     sync.Mutex
 	readAt time.Time
 	all    []scheduler.Host
+	// silent are hosts that nobody has declared down, by id with their names.
+	silent map[string]string
 }
 
 // choose proposes a host from a snapshot that was read after since; nil if
@@ -61,8 +64,11 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
-	h.all = make([]scheduler.Host, len(rows))
+	h.all, h.silent = make([]scheduler.Host, len(rows)), map[string]string{}
 	for i, r := range rows {
+		if !r.Up(downAfter) && !r.ForcedDown && !r.Disabled {
+			h.silent[r.ID] = r.Name
+		}
 		h.all[i] = scheduler.Host{
 			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
 			Up: r.Up(downAfter), Disabled: r.Disabled,
@@ -107,6 +113,19 @@ func describe(h *scheduler.Host, r *compute.Host) error {
 		h.Guests = append(h.Guests, scheduler.Guest{Architecture: kind[0], Hypervisor: kind[1], Mode: kind[2]})
 	}
 	return nil
+}
+
+// unheard names a silent host that isn't among those to be left out; "" if
+// there is none.
+func (h *hosts) unheard(leftOut []string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, name := range h.silent {
+		if !slices.Contains(leftOut, id) {
+			return name
+		}
+	}
+	return ""
 }
 
 // took counts a claim that has just been committed.

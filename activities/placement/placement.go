@@ -3,6 +3,7 @@ package placement
 // The two steps: Claim and Release.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,10 @@ type Activities struct {
 	// DownAfter is the silence after which a host counts as down; zero is
 	// compute.DownAfter. It is set before the first step.
 	DownAfter time.Duration
+	// Since is when this process began. For DownAfter from then on a host's
+	// silence is no verdict: with everything just started again, hosts have had
+	// nobody to report to. Zero is long ago.
+	Since time.Time
 }
 
 var _ steps.PlacementActivities = (*Activities)(nil)
@@ -49,7 +54,8 @@ func New(db *store.DB, e *engine.Engine, s *scheduler.Scheduler) *Activities {
 // Claim is idempotent by the ledger: an attempt that has its claim gets it
 // again. Claim and ledger line are one transaction. A host whose claim was given
 // up is not chosen a second time by the same operation.
-// Errors: NoCapacity (code NoValidHost), Superseded.
+// Errors: NoCapacity (code NoValidHost), Unavailable (others
+// were faster on every host, or hosts may still report), Superseded.
 func (a *Activities) Claim(ctx context.Context, in steps.ClaimIn) (steps.ClaimOut, error) {
 	since := time.Now().Add(-snapshotAge)
 	for range tries {
@@ -133,10 +139,18 @@ func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s
 	if err == nil && host == nil {
 		host, rejected, err = a.hosts.choose(ctx, tx, time.Now(), a.DownAfter, choice)
 	}
-	if err == nil && host == nil {
-		err = noValidHost(rejected)
+	if err != nil || host != nil {
+		return host, err
 	}
-	return host, err
+	if name := a.hosts.unheard(exclude); name != "" && a.listening() {
+		return nil, faults.New(faults.Unavailable, "HostsUnheard", "host %s may still report", name)
+	}
+	return nil, noValidHost(rejected)
+}
+
+// listening says that this process is too young to call a host down.
+func (a *Activities) listening() bool {
+	return time.Since(a.Since) < cmp.Or(a.DownAfter, compute.DownAfter)
 }
 
 func noValidHost(rejected map[string]int) error {

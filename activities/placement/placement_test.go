@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -120,6 +121,44 @@ func TestAClaimAndItsReleaseRunTwice(t *testing.T) {
 	computetest.CheckSums(t, w.db)
 	if _, err := w.placement.Release(t.Context(), steps.ReleaseIn{Fence: f, Seq: 2}); !faults.Is(err, faults.NotFound) {
 		t.Errorf("a release of a line that isn't there: %v", err)
+	}
+}
+
+// With everything just started again, a host that has not reported yet is
+// waited for; one that is left out, disabled or declared down is not.
+func TestHostsAreHeardFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	silent := func(name string, more string) string {
+		id := computetest.AddHost(t, w.db, name, computetest.Room)
+		if _, err := w.db.Pool.Exec(t.Context(), `UPDATE compute.hosts SET last_seen = now() - interval '1 hour'`+more+` WHERE id = $1`, id); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	silent("declared down", `, forced_down = true`)
+	silent("disabled", `, disabled = true`)
+	_, f := w.building()
+	w.placement.Since = time.Now()
+	if _, err := w.claim(f, 1); !faults.Is(err, faults.NoCapacity) {
+		t.Errorf("with nobody to wait for: %v", err)
+	}
+	host := silent("silent", "")
+	if _, err := w.claim(f, 1); !faults.Is(err, faults.Unavailable) {
+		t.Errorf("with a host that may report: %v", err)
+	}
+	if _, err := w.claim(f, 1, host); !faults.Is(err, faults.NoCapacity) {
+		t.Errorf("with that host left out: %v", err)
+	}
+	w.placement.Since = time.Now().Add(-time.Hour)
+	if _, err := w.claim(f, 1); !faults.Is(err, faults.NoCapacity) {
+		t.Errorf("after an hour: %v", err)
+	}
+	if _, err := w.db.Pool.Exec(t.Context(), `UPDATE compute.hosts SET last_seen = now() WHERE id = $1`, host); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.mustClaim(f, 1); out.HostID != host {
+		t.Errorf("claimed on %s, want %s", out.HostID, host)
 	}
 }
 
