@@ -142,8 +142,12 @@ func (o *client) list(args ...string) []map[string]any {
 	return read[[]map[string]any](o, args...)
 }
 
-// patience is for a machine without KVM that does much else.
-const patience = 5 * time.Minute
+const (
+	// patience is for a machine without KVM that does much else.
+	patience = 5 * time.Minute
+	// pause is between two looks: the client takes the guests' processor.
+	pause = 2 * time.Second
+)
 
 // becomes waits until a server has a status, and no task.
 func (o *client) becomes(server, status string) {
@@ -157,7 +161,7 @@ func (o *client) becomes(server, status string) {
 		if now["status"] == "ERROR" || time.Now().After(deadline) {
 			o.t.Fatalf("server %s is %v, %v; want %s", server, now["status"], now["fault"], status)
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 
@@ -173,6 +177,6 @@ func (o *client) console(server, words string) string {
 		if time.Now().After(deadline) {
 			o.t.Fatalf("the guest of %s never said %q:\n%s", server, words, log)
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
