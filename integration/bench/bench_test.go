@@ -38,7 +38,7 @@ const (
 // BenchmarkCloud is one run of everything, since each part needs the servers
 // of the one before.
 func BenchmarkCloud(b *testing.B) {
-	c := cloud.Start(b, cloud.Options{Hosts: hosts, Config: map[string]any{"log.level": "warn"}})
+	c := cloud.Start(b, cloud.Options{Hosts: hosts, Config: map[string]any{"log.level": "warn", "host.report_interval": "10s", "compute.host_down_after": "60s"}})
 	var out report
 	out.memory("idle", c)
 
@@ -92,21 +92,22 @@ func closedLoop(b *testing.B, c *cloud.Cloud) *sample {
 func manyCreates(b *testing.B, c *cloud.Cloud, name string, n int) *sample {
 	b.Helper()
 	var s sample
+	byClients(n, func(i int) { create(b, c, &s, fmt.Sprintf("%s-%d", name, i)) })
+	return &s
+}
+
+// byClients has the clients share n calls, each making one after the other.
+func byClients(n int, call func(i int)) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
 	for range clients {
 		wg.Go(func() {
-			for {
-				i := next.Add(1)
-				if i > int64(n) {
-					return
-				}
-				create(b, c, &s, fmt.Sprintf("%s-%d", name, i))
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				call(int(i))
 			}
 		})
 	}
 	wg.Wait()
-	return &s
 }
 
 func create(b *testing.B, c *cloud.Cloud, s *sample, name string) {
