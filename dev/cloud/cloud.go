@@ -96,13 +96,42 @@ func (c *cloud) open() (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.at, err = c.resolve(); err == nil {
-		err = c.at.unused()
-	}
+	ended, err := c.begin()
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	return lock.Release, nil
+	return func() error { return errors.Join(ended(), lock.Release()) }, nil
+}
+
+// settleTime is how long children may take to end whose parent was killed.
+const settleTime = 30 * time.Second
+
+// begin takes the ports, and marks the folder as a running cloud's until ended
+// is called. If the mark is there already, the last run was killed, and its
+// children may be about to end.
+func (c *cloud) begin() (ended func() error, err error) {
+	if c.at, err = c.resolve(); err != nil {
+		return nil, err
+	}
+	mark := c.path("running")
+	deadline := time.Now()
+	if _, err := os.Stat(mark); err == nil {
+		deadline = deadline.Add(settleTime)
+	}
+	for {
+		err := c.at.unused()
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := statedir.Write(mark, nil); err != nil {
+		return nil, fmt.Errorf("the cloud's folder: %w", err)
+	}
+	return func() error { return os.Remove(mark) }, nil
 }
 
 func (c *cloud) start(ctx context.Context) error {

@@ -100,7 +100,8 @@ func TestDataPlane(t *testing.T) {
 	hosts := filepath.Join(dir, networkID, "hosts")
 	until(t, "the network is up", func() bool { return there(namespace) && there(hosts) && there("/sys/class/net/"+bridge) })
 
-	const server, mac = "0b6c5a5e-9f4e-4d0b-8a52-0d7a7f0e5c11", "fa:16:3e:77:00:01"
+	const server = "0b6c5a5e-9f4e-4d0b-8a52-0d7a7f0e5c11"
+	mac := "fa:16:3e:77:00:01"
 	newPort(c, "demo", networkID, `,"mac_address":"`+mac+`","device_id":"`+server+`","fixed_ips":[{"ip_address":"10.77.0.9"}]`)
 	until(t, "the port is among the hosts", func() bool {
 		text, err := os.ReadFile(hosts)
@@ -129,6 +130,22 @@ func TestDataPlane(t *testing.T) {
 	out := command(t, "ip", "netns", "exec", guest, "busybox", "udhcpc", "-f", "-n", "-q", "-t", "10", "-T", "1", "-O", "staticroutes", "-O", "mtu", "-i", "eth0", "-s", script)
 	if want := "leased 10.77.0.9/24 router=10.77.0.1 dns= mtu=1400 routes=169.254.169.254/32 10.77.0.2 0.0.0.0/0 10.77.0.1"; !strings.Contains(out, want) {
 		t.Errorf("udhcpc says %q, want %q in it", out, want)
+	}
+
+	// The address of a port that is gone is leased to the next port that has it.
+	ports := c.Want(200, "demo", "GET", "/v2.0/ports?mac_address="+mac, "")
+	c.Want(204, "demo", "DELETE", "/v2.0/ports/"+ports.TextAt("ports", 0, "id"), "")
+	mac = "fa:16:3e:77:00:02"
+	newPort(c, "demo", networkID, `,"mac_address":"`+mac+`","device_id":"`+server+`","fixed_ips":[{"ip_address":"10.77.0.9"}]`)
+	until(t, "the next port is among the hosts", func() bool {
+		text, err := os.ReadFile(hosts)
+		return err == nil && string(text) == mac+",host-10-77-0-9,10.77.0.9\n"
+	})
+	command(t, "ip", "-n", guest, "link", "set", "eth0", "down")
+	command(t, "ip", "-n", guest, "link", "set", "eth0", "address", mac, "up")
+	out = command(t, "ip", "netns", "exec", guest, "busybox", "udhcpc", "-f", "-n", "-q", "-t", "10", "-T", "1", "-O", "staticroutes", "-i", "eth0", "-s", script)
+	if want := "leased 10.77.0.9/24 "; !strings.Contains(out, want) {
+		t.Errorf("for the next port udhcpc says %q, want %q in it", out, want)
 	}
 
 	get := []string{"netns", "exec", guest, "curl", "-sS", "--max-time", "20", "-H", "X-Instance-ID: mine", "-H", "X-Forwarded-For: 10.0.0.1"}
@@ -169,7 +186,7 @@ func TestDataPlane(t *testing.T) {
 	running = true
 	until(t, "the network is up again", func() bool { return there(hosts) })
 	unplug()
-	ports := c.Want(200, "demo", "GET", "/v2.0/ports?mac_address="+mac, "")
+	ports = c.Want(200, "demo", "GET", "/v2.0/ports?mac_address="+mac, "")
 	c.Want(204, "demo", "DELETE", "/v2.0/ports/"+ports.TextAt("ports", 0, "id"), "")
 	c.Want(204, "demo", "DELETE", "/v2.0/networks/"+networkID, "")
 	plane.Kick()

@@ -257,7 +257,10 @@ func (p *Plane) takeDown(ctx context.Context, id string) error {
 		all = errors.Join(endAll(ctx, prefix+id), ip(ctx, "netns", "delete", prefix+id))
 	}
 	if exists("/sys/class/net/" + outside(id)) {
-		all = errors.Join(all, ip(ctx, "link", "delete", outside(id)))
+		// It goes with the namespace that its peer was in, a moment later.
+		if err := ip(ctx, "link", "delete", outside(id)); err != nil && exists("/sys/class/net/"+outside(id)) {
+			all = errors.Join(all, err)
+		}
 	}
 	all = errors.Join(all, dropBridge(ctx, "brq"+short(id)))
 	if all != nil {

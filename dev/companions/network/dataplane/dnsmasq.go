@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// dnsmasq runs in a namespace. It reads hosts and options again on SIGHUP; the
-// subnets are arguments, so it is started anew for other ones.
+// dnsmasq runs in a namespace. It reads hosts and options again on SIGHUP. For
+// other subnets, which are arguments, it is started anew, and for a host that is
+// gone: it remembers the lease, and would refuse the address to its next owner.
 type dnsmasq struct {
 	namespace, dir string
 	log            *slog.Logger
@@ -26,13 +27,14 @@ type dnsmasq struct {
 	done     chan struct{}
 	stopping atomic.Bool
 	subnets  string // those that it was started with
-	files    string // what its files hold
+	hosts    string // what its files hold
+	options  string
 }
 
 // serve makes the server know what n says.
 func (d *dnsmasq) serve(n Network) error {
 	hosts, options := hostsFile(n), optionsFile(n)
-	changed := d.files != hosts+options
+	changed := d.hosts != hosts || d.options != options
 	if changed {
 		for name, text := range map[string]string{"hosts": hosts, "options": options} {
 			if err := replaceFile(filepath.Join(d.dir, name), text); err != nil {
@@ -41,21 +43,35 @@ func (d *dnsmasq) serve(n Network) error {
 		}
 	}
 	ranges := rangesOf(n)
-	if d.alive() && d.subnets == strings.Join(ranges, " ") {
+	if d.alive() && d.subnets == strings.Join(ranges, " ") && !lacksLine(hosts, d.hosts) {
 		if changed {
 			if err := d.command.Process.Signal(syscall.SIGHUP); err != nil {
 				return fmt.Errorf("have dnsmasq read its files again: %w", err)
 			}
 		}
-		d.files = hosts + options
+		d.hosts, d.options = hosts, options
 		return nil
 	}
 	d.stop()
 	if err := d.start(ranges); err != nil {
 		return err
 	}
-	d.subnets, d.files = strings.Join(ranges, " "), hosts+options
+	d.subnets, d.hosts, d.options = strings.Join(ranges, " "), hosts, options
 	return nil
+}
+
+// lacksLine says that a line of one text isn't in the other.
+func lacksLine(text, lines string) bool {
+	has := map[string]bool{}
+	for line := range strings.Lines(text) {
+		has[line] = true
+	}
+	for line := range strings.Lines(lines) {
+		if !has[line] {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *dnsmasq) start(ranges []string) error {
@@ -111,7 +127,7 @@ func (d *dnsmasq) stop() {
 	d.stopping.Store(true)
 	_ = d.command.Process.Kill() // it may have ended already
 	<-d.done
-	d.command, d.files, d.subnets = nil, "", ""
+	d.command, d.hosts, d.options, d.subnets = nil, "", "", ""
 }
 
 // tag names a subnet to dnsmasq.
