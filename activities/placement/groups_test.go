@@ -64,7 +64,6 @@ func TestGroupsHoldUnderConcurrentClaims(t *testing.T) {
 		{"affinity", scheduler.Affinity, 0, 1, 0},
 		{"anti-affinity", scheduler.AntiAffinity, 0, 4, 4},
 		{"anti-affinity of two", scheduler.AntiAffinity, 2, 4, 0},
-		{"soft anti-affinity", scheduler.SoftAntiAffinity, 0, 4, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

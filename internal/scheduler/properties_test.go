@@ -150,3 +150,20 @@ func TestAnAggregateHasItsOwnMultiplier(t *testing.T) {
 		t.Errorf("order %s", got)
 	}
 }
+
+// The soft policies prefer, and with everything else equal that decides.
+func TestSoftPoliciesPrefer(t *testing.T) {
+	t.Parallel()
+	s := Default()
+	s.Few = 1
+	for policy, want := range map[Policy]string{SoftAffinity: "[id-01 id-00 id-02]", SoftAntiAffinity: "[id-02 id-00 id-01]"} {
+		hosts := roomy(3)
+		for i := range hosts {
+			hosts[i].Memory.Used = 0
+		}
+		g := &Group{Policy: policy, Members: map[string]int{"id-00": 1, "id-01": 2}}
+		if got := fmt.Sprint(ids(s.Choose(hosts, Request{Group: g}, 1))); got != want {
+			t.Errorf("%s: %s, want %s", policy, got, want)
+		}
+	}
+}
