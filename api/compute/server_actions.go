@@ -105,7 +105,7 @@ func (a *API) act(action powerAction) rest.Handler {
 				return err
 			}
 			var err error
-			if accepted, err = a.accept(r, tx, action.kind, server); err != nil || accepted.Meeting == operations.Join {
+			if accepted, err = a.accept(r, tx, action.kind, server, nil); err != nil || accepted.Meeting == operations.Join {
 				return err
 			}
 			return compute.SetTask(r.Context(), tx, server.ID, action.task)

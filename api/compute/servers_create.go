@@ -244,7 +244,7 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 			if err := a.insertParts(r.Context(), tx, server.ID, b); err != nil {
 				return err
 			}
-			operation, err := a.accept(r, tx, operations.ServerBuild, server)
+			operation, err := a.accept(r, tx, operations.ServerBuild, server, nil)
 			if err != nil {
 				return err
 			}
@@ -291,15 +291,16 @@ func (a *API) insertParts(ctx context.Context, tx store.Tx, serverID string, b *
 	return compute.SetTags(ctx, tx, serverID, b.asked.tags())
 }
 
-// accept has the engine take an operation on a server that tx has locked.
-func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server *compute.Server) (engine.Accepted, error) {
+// accept has the engine take an operation on a server that tx has locked. Input
+// is what the request asked for beyond that, without secrets; nil is nothing.
+func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server *compute.Server, input any) (engine.Accepted, error) {
 	return a.Engine.Accept(r.Context(), tx, engine.Request{
 		Kind:       kind,
 		ResourceID: server.ID,
 		ProjectID:  server.ProjectID,
 		UserID:     r.Identity.UserID,
 		RequestID:  r.ID,
-		Input:      struct{}{},
+		Input:      input,
 	})
 }
 

@@ -24,7 +24,7 @@ func (a *API) deleteServer(r *rest.Request) (*rest.Response, error) {
 		if err := notLocked(r.Identity, server); err != nil {
 			return err
 		}
-		accepted, err = a.accept(r, tx, operations.ServerDelete, server)
+		accepted, err = a.accept(r, tx, operations.ServerDelete, server, nil)
 		if err != nil || accepted.Meeting == operations.Join {
 			return err
 		}

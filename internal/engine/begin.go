@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
@@ -67,7 +68,7 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []ope
 	for _, line := range ledger {
 		attempt = max(attempt, line.Attempt)
 	}
-	recovers, err := e.recovers(ctx, tx, op.Operation)
+	recovers, input, err := e.recovers(ctx, tx, op.Operation)
 	if err != nil {
 		return steps.BeginOut{}, err
 	}
@@ -81,20 +82,22 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []ope
 		Attempt:         attempt,
 		Effects:         ledger,
 		CancelRequested: op.CancelRequestedAt != nil,
+		Input:           input,
 		Recovers:        recovers,
 	}, nil
 }
 
-// recovers finds what a recover operation ends: the first operation in its
-// chain that is not a recover itself. Nil for other kinds.
-func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*steps.Recovered, error) {
+// recovers finds what a recover operation ends, and what that was asked for:
+// the first operation in its chain that is not a recover itself. For other
+// kinds it is nil and the operation's own input.
+func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*steps.Recovered, json.RawMessage, error) {
 	if spec, _ := operations.Lookup(op.Kind); !spec.Recovers() {
-		return nil, nil
+		return nil, op.Input, nil
 	}
 	for {
 		var err error
 		if op, err = e.Get(ctx, q, op.RetryOf); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if spec, _ := operations.Lookup(op.Kind); !spec.Recovers() {
 			return &steps.Recovered{
@@ -102,7 +105,7 @@ func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*
 				Kind:        op.Kind,
 				Step:        op.Step,
 				Cancelled:   op.CancelRequestedAt != nil,
-			}, nil
+			}, op.Input, nil
 		}
 	}
 }

@@ -19,7 +19,8 @@ func TestBegin(t *testing.T) {
 	out := must(w.tryBegin(op, "run-1"))(t)
 	row := w.operation(op)
 	if out.Verdict != steps.Run || out.Kind != operations.ServerBuild || out.ResourceID != id || out.Generation != 1 ||
-		out.Attempt != 1 || out.Step != "" || out.CancelRequested || out.Recovers != nil || !out.Deadline.Equal(row.Deadline) {
+		out.Attempt != 1 || out.Step != "" || out.CancelRequested || out.Recovers != nil ||
+		string(out.Input) != `{"asked": "for"}` || !out.Deadline.Equal(row.Deadline) {
 		t.Errorf("begun %+v", out)
 	}
 	if !row.Begun() || row.RunID != "run-1" || row.State() != engine.Running {

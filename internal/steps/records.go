@@ -5,6 +5,7 @@ package steps
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -63,6 +64,9 @@ type BeginOut struct {
 	CancelRequested bool                `json:"cancel_requested,omitempty"`
 	// Server is set for operations on servers.
 	Server *ServerBrief `json:"server,omitempty"`
+	// Input is what the request asked for (engine.Request.Input); of a recover
+	// operation, what that of the dead one had asked for.
+	Input json.RawMessage `json:"input,omitempty"`
 	// Recovers is set for recover operations: the dead operation whose ledger
 	// is in Effects.
 	Recovers *Recovered `json:"recovers,omitempty"`

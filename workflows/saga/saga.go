@@ -20,6 +20,7 @@
 package saga
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -86,6 +87,15 @@ func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]U
 		forward:   spec.Beyond(begun.Step),
 		cancelled: begun.CancelRequested,
 	}, nil
+}
+
+// Input reads what the operation's request asked for.
+func Input[T any](s *Saga) (T, error) {
+	var in T
+	if err := json.Unmarshal(s.Begun.Input, &in); err != nil {
+		return in, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
+	}
+	return in, nil
 }
 
 // Context is what the story's steps run on: bounded by the operation's

@@ -124,7 +124,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 		out := steps.BeginOut{
 			Verdict: steps.Run, Kind: w.Op.Kind, ResourceID: ServerID, Generation: w.Server.Generation,
 			Deadline: w.Op.Deadline, Step: w.Op.Step, Attempt: max(w.Op.Attempt, 1),
-			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Recovers: w.Recovers,
+			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Input: w.Op.Input, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
 				Ports: w.Neutron.Asked, Volumes: w.Cinder.Asked,

@@ -4,6 +4,7 @@ package workflowtest
 // the rules that internal/engine and the hosts keep.
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,9 +56,11 @@ type World struct {
 
 // Operation is the row of the operation.
 type Operation struct {
-	ID              string
-	Kind            operations.Kind
-	Deadline        time.Time
+	ID       string
+	Kind     operations.Kind
+	Deadline time.Time
+	// Input is what the request asked for.
+	Input           json.RawMessage
 	Step            string
 	Attempt         int
 	RunID           string
