@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type process struct {
 
 // newProcess starts what every role has. The caller closes it.
 func newProcess(ctx context.Context, cfg *config.Config, role string) (*process, error) {
+	collectEarly()
 	p := &process{cfg: cfg, registry: telemetry.NewRegistry()}
 	p.log = telemetry.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format).With("role", role)
 	slog.SetDefault(p.log)
@@ -55,6 +57,15 @@ func newProcess(ctx context.Context, cfg *config.Config, role string) (*process,
 	}
 	p.closers = append(p.closers, func() error { p.temporal.Close(); return nil })
 	return p, nil
+}
+
+// collectEarly halves what the heap may grow by between two collections. A
+// control plane's processes stand beside guests, which need the memory more
+// than these need the few per cent of CPU. GOGC in the environment has precedence.
+func collectEarly() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 }
 
 // newControlProcess is newProcess with database and engine.

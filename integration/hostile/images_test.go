@@ -83,6 +83,8 @@ func TestBadImages(t *testing.T) {
 		"dev.static_tokens":  []any{},
 		"openstack.auth_url": others.Identity, "openstack.username": "holdfast", "openstack.password": others.Password("holdfast"),
 		"host.driver": "libvirt", "host.libvirt_socket": l.Socket(), "host.state_dir": state,
+		// A libvirtd that has just started takes its time to describe the host.
+		"compute.host_down_after": "60s",
 	}})}
 	images := others.At(t, others.Image)
 	w.refusesImages(images, admin, member)
