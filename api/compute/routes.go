@@ -124,6 +124,8 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: "lock", Policy: policyLock, Success: 202, Handler: a.lockServer},
 		{Action: "unlock", Policy: policyUnlock, Success: 202, Handler: a.unlockServer},
 		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.deleteServer},
+		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
+		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},
 		{Action: "os-getConsoleOutput", Policy: "os_compute_api:os-console-output", Success: 200, Handler: a.consoleOutput},
 	}
 	for _, action := range powerActions {

@@ -24,20 +24,23 @@ const (
 // Delete takes over whatever runs (contracts: action-preconditions.json, DELETE
 // allows any task state and a second DELETE is a silent 204). A hard reboot
 // takes over operations on power, since users press it when one of those hangs
-// (task states ALLOW_REBOOT of the original). Recovery is never cut short: it
-// holds the only list of what must be undone.
+// (task states ALLOW_REBOOT of the original). So does a reset of the state by an
+// administrator, whatever runs, but for a delete: what is being deleted has no
+// other state to come. Recovery is never cut short: it holds the only list of
+// what must be undone.
 var meetings = map[Kind]map[Kind]Meeting{
-	ServerBuild:      {ServerDelete: Preempt},
-	ServerDelete:     {ServerDelete: Join},
-	ServerStart:      {ServerDelete: Preempt},
-	ServerStop:       {ServerDelete: Preempt},
-	ServerReboot:     {ServerDelete: Preempt, ServerHardReboot: Preempt},
-	ServerHardReboot: {ServerDelete: Preempt, ServerHardReboot: Preempt},
-	ServerPause:      {ServerDelete: Preempt, ServerHardReboot: Preempt},
-	ServerUnpause:    {ServerDelete: Preempt, ServerHardReboot: Preempt},
-	ServerSuspend:    {ServerDelete: Preempt, ServerHardReboot: Preempt},
-	ServerResume:     {ServerDelete: Preempt, ServerHardReboot: Preempt},
-	ServerRecover:    {ServerDelete: Queue},
+	ServerBuild:      {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerDelete:     {ServerDelete: Join, ServerResetState: Join},
+	ServerStart:      {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerStop:       {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerReboot:     {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerHardReboot: {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerPause:      {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerUnpause:    {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerSuspend:    {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerResume:     {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerResetState: {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerRecover:    {ServerDelete: Queue, ServerResetState: Queue},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of

@@ -26,6 +26,19 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerResume, operations.ServerDelete}:         operations.Preempt,
 	{operations.ServerResume, operations.ServerHardReboot}:     operations.Preempt,
 	{operations.ServerRecover, operations.ServerDelete}:        operations.Queue,
+	{operations.ServerBuild, operations.ServerResetState}:      operations.Preempt,
+	{operations.ServerStart, operations.ServerResetState}:      operations.Preempt,
+	{operations.ServerStop, operations.ServerResetState}:       operations.Preempt,
+	{operations.ServerReboot, operations.ServerResetState}:     operations.Preempt,
+	{operations.ServerHardReboot, operations.ServerResetState}: operations.Preempt,
+	{operations.ServerPause, operations.ServerResetState}:      operations.Preempt,
+	{operations.ServerUnpause, operations.ServerResetState}:    operations.Preempt,
+	{operations.ServerSuspend, operations.ServerResetState}:    operations.Preempt,
+	{operations.ServerResume, operations.ServerResetState}:     operations.Preempt,
+	{operations.ServerResetState, operations.ServerResetState}: operations.Preempt,
+	{operations.ServerResetState, operations.ServerDelete}:     operations.Preempt,
+	{operations.ServerDelete, operations.ServerResetState}:     operations.Join,
+	{operations.ServerRecover, operations.ServerResetState}:    operations.Queue,
 }
 
 func TestEveryPairOfKinds(t *testing.T) {

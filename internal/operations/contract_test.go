@@ -31,6 +31,7 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerUnpause:    {action: "unpause"},
 	operations.ServerSuspend:    {action: "suspend"},
 	operations.ServerResume:     {action: "resume"},
+	operations.ServerResetState: {action: "os-resetState"},
 }
 
 // ofABuild are the task states of a build, which no action of the table sets

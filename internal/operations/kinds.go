@@ -30,6 +30,9 @@ const (
 	ServerUnpause    Kind = "server.unpause"
 	ServerSuspend    Kind = "server.suspend"
 	ServerResume     Kind = "server.resume"
+	// ServerResetState says by an administrator's word what a server is, once
+	// what holds it has let go; of one that nothing holds the request says it.
+	ServerResetState Kind = "server.reset-state"
 	// ServerRecover ends an operation whose workflow died by other hands than
 	// the engine's: it runs the dead one's ledger, last first, or finishes it
 	// forward where that was past its point of no return.
@@ -100,6 +103,7 @@ const (
 	StepNetwork  = "network"
 	StepVolumes  = "volumes"
 	StepGuest    = "guest"
+	StepState    = "state"
 	StepUndo     = "undo"
 	StepFinish   = "finish"
 )
@@ -115,6 +119,7 @@ var specs = []Spec{
 	{Kind: ServerUnpause, Resource: Server, Verb: "unpause", Action: "unpause", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerResetState, Resource: Server, Verb: "reset-state", Action: "resetState", Exclusive: true, PointOfNoReturn: StepState, Steps: []string{StepState}, Deadline: 10 * time.Minute},
 	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest}, Deadline: 24 * time.Hour},
 }
 

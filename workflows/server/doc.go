@@ -30,5 +30,6 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerUnpause:    Power,
 	operations.ServerSuspend:    Power,
 	operations.ServerResume:     Power,
+	operations.ServerResetState: ResetState,
 	operations.ServerRecover:    Recover,
 }

@@ -16,6 +16,7 @@ package server
 //	power operations  before the step guest nothing had been done: as it was;
 //	                  from there on finished: the guest is driven to the state
 //	                  that was asked for, or the row says how it was found
+//	reset-state       before the step state as it was; from there on finished
 //
 // The user reads what happened as the server's fault unless the work was finished.
 
@@ -52,6 +53,7 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerUnpause:    {finish: powers[operations.ServerUnpause].again, undone: unchanged},
 	operations.ServerSuspend:    {finish: powers[operations.ServerSuspend].again, undone: unchanged},
 	operations.ServerResume:     {finish: powers[operations.ServerResume].again, undone: unchanged},
+	operations.ServerResetState: {finish: resetState, undone: unchanged},
 }
 
 // Recover is the workflow of operations.ServerRecover.
