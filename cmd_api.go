@@ -105,6 +105,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		Consoles:      hostlink.NewReader(key),
 		HostDownAfter: p.cfg.Compute.HostDownAfter,
 		MaxPageSize:   p.cfg.API.MaxPageSize,
+		SoftDelete:    p.cfg.Compute.ReclaimInstanceInterval > 0,
 	}
 	return rest.New(rest.Options{
 		Authenticator:  tokens,

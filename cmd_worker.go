@@ -91,7 +91,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Neutron:   services.neutron,
 			Cinder:    services.cinder,
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
-				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations}),
+				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations, ReclaimAfter: cfg.Compute.ReclaimInstanceInterval}),
 			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run,
 				workers.Heartbeat(p.db, machine, cfg.Host.ReportInterval, p.log)},
 			Steps: workers.NewStepMetrics(p.registry),
@@ -106,6 +106,7 @@ func schedules(cfg *config.Config) []workers.Schedule {
 	return []workers.Schedule{
 		{Workflow: periodic.SyncPowerName, Every: cfg.Compute.SyncPowerStateInterval},
 		{Workflow: periodic.PurgeName, Every: cfg.Retention.Interval},
+		{Workflow: periodic.ReclaimName, Every: min(cfg.Compute.ReclaimInstanceInterval, time.Minute)},
 	}
 }
 

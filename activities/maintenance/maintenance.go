@@ -24,6 +24,8 @@ type Options struct {
 	// KeepServers is how long deleted servers are kept, with their operations,
 	// KeepOperations how long finished operations of living ones; 0 for ever.
 	KeepServers, KeepOperations time.Duration
+	// ReclaimAfter is how long soft-deleted servers can be restored; 0 for ever.
+	ReclaimAfter time.Duration
 }
 
 // Activities implements steps.MaintenanceActivities.

@@ -70,7 +70,7 @@ type cloud struct {
 	http.Handler
 }
 
-func newCloud(t *testing.T) *cloud {
+func newCloud(t *testing.T, change ...func(*compute.API)) *cloud {
 	t.Helper()
 	db, err := store.Open(t.Context(), testenv.Database(t), 10)
 	if err != nil {
@@ -85,6 +85,9 @@ func newCloud(t *testing.T) *cloud {
 	}
 	c := &cloud{t: t, db: db, offers: &offers{}, box: box(t)}
 	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, Neighbours: neighbour{}, HostDownAfter: time.Minute, MaxPageSize: 1000}
+	for _, f := range change {
+		f(api)
+	}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: catalogued{rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"member"}},

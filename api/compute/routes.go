@@ -46,6 +46,8 @@ type API struct {
 	HostDownAfter time.Duration
 	// MaxPageSize is the most servers on a page.
 	MaxPageSize int
+	// SoftDelete keeps what users delete until it is reclaimed.
+	SoftDelete bool
 }
 
 // Versions are the microversions served (contracts: microversions.json).
@@ -123,7 +125,8 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: "reboot", Policy: policyReboot, Success: 202, Handler: a.reboot},
 		{Action: "lock", Policy: policyLock, Success: 202, Handler: a.lockServer},
 		{Action: "unlock", Policy: policyUnlock, Success: 202, Handler: a.unlockServer},
-		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.deleteServer},
+		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.forceDelete},
+		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},
 		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},
 		{Action: "os-getConsoleOutput", Policy: "os_compute_api:os-console-output", Success: 200, Handler: a.consoleOutput},

@@ -75,6 +75,7 @@ var filterParameters = []filterParameter{
 	{"auto_disk_config", nobody, matches("auto_disk_config")},
 	{"uuid", nobody, func(f *serverFilter, v string) error { f.IDs = []string{v}; return nil }},
 	{"deleted", nobody, func(f *serverFilter, v string) error { deleted, _ := parseTruth(v); f.Deleted = &deleted; return nil }},
+	{"soft_deleted", nobody, func(f *serverFilter, v string) error { soft, _ := parseTruth(v); f.SoftDeleted = &soft; return nil }},
 }
 
 // refusedFilters are names of the original's tables that its clients may not

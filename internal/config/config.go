@@ -65,6 +65,9 @@ type Compute struct {
 	VolumePatience time.Duration `koanf:"volume_patience"`
 	// SyncPowerStateInterval is the time between two looks at guests' power.
 	SyncPowerStateInterval time.Duration `koanf:"sync_power_state_interval"`
+	// ReclaimInstanceInterval is how long a deleted server can be restored; 0
+	// deletes at once.
+	ReclaimInstanceInterval time.Duration `koanf:"reclaim_instance_interval"`
 }
 
 // Retention is how long what is over is kept; 0 is for ever.

@@ -54,6 +54,7 @@ var keys = []Key{
 	{"compute.vif_plugging_is_fatal", true, "A build whose ports are not plugged in time fails (vif_plugging_is_fatal)."},
 
 	{"compute.sync_power_state_interval", 600 * time.Second, "Time between two comparisons of servers' power with what their hosts report; 0 compares never (sync_power_state_interval)."},
+	{"compute.reclaim_instance_interval", time.Duration(0), "How long a deleted server can be restored before it is reclaimed; 0 deletes at once (reclaim_instance_interval)."},
 
 	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
 	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers are kept, with their operations; 0 for ever."},

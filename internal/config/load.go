@@ -147,6 +147,7 @@ func (c *Config) check() error {
 	}
 	for name, value := range map[string]time.Duration{
 		"compute.sync_power_state_interval": c.Compute.SyncPowerStateInterval,
+		"compute.reclaim_instance_interval": c.Compute.ReclaimInstanceInterval,
 		"retention.interval":                c.Retention.Interval,
 		"retention.deleted_servers":         c.Retention.DeletedServers,
 		"retention.operations":              c.Retention.Operations,

@@ -22,25 +22,28 @@ const (
 // A pair that is not in the table is refused. Rows are (running kind, new kind).
 //
 // Delete takes over whatever runs (contracts: action-preconditions.json, DELETE
-// allows any task state and a second DELETE is a silent 204). A hard reboot
+// allows any task state and a second DELETE is a silent 204); so does a soft
+// delete, which a delete that is meant takes over in turn. A hard reboot
 // takes over operations on power, since users press it when one of those hangs
 // (task states ALLOW_REBOOT of the original). So does a reset of the state by an
 // administrator, whatever runs, but for a delete: what is being deleted has no
 // other state to come. Recovery is never cut short: it holds the only list of
 // what must be undone.
 var meetings = map[Kind]map[Kind]Meeting{
-	ServerBuild:      {ServerDelete: Preempt, ServerResetState: Preempt},
-	ServerDelete:     {ServerDelete: Join, ServerResetState: Join},
-	ServerStart:      {ServerDelete: Preempt, ServerResetState: Preempt},
-	ServerStop:       {ServerDelete: Preempt, ServerResetState: Preempt},
-	ServerReboot:     {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
-	ServerHardReboot: {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
-	ServerPause:      {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
-	ServerUnpause:    {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
-	ServerSuspend:    {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
-	ServerResume:     {ServerDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
-	ServerResetState: {ServerDelete: Preempt, ServerResetState: Preempt},
-	ServerRecover:    {ServerDelete: Queue, ServerResetState: Queue},
+	ServerBuild:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerDelete:     {ServerDelete: Join, ServerSoftDelete: Join, ServerResetState: Join},
+	ServerStart:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerStop:       {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerReboot:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerHardReboot: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerPause:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerUnpause:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerSuspend:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerResume:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
+	ServerSoftDelete: {ServerDelete: Preempt, ServerSoftDelete: Join, ServerResetState: Preempt},
+	ServerRestore:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerResetState: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerRecover:    {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of

@@ -31,6 +31,8 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerUnpause:    {action: "unpause"},
 	operations.ServerSuspend:    {action: "suspend"},
 	operations.ServerResume:     {action: "resume"},
+	operations.ServerSoftDelete: {action: "DELETE /servers/{id} (soft, reclaim_instance_interval>0)"},
+	operations.ServerRestore:    {action: "restore"},
 	operations.ServerResetState: {action: "os-resetState"},
 }
 

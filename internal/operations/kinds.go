@@ -20,8 +20,12 @@ const Server ResourceType = "server"
 
 // Kinds of operation on servers.
 const (
-	ServerBuild      Kind = "server.build"
-	ServerDelete     Kind = "server.delete"
+	ServerBuild  Kind = "server.build"
+	ServerDelete Kind = "server.delete"
+	// ServerSoftDelete turns a server off and keeps it until it is restored or
+	// reclaimed.
+	ServerSoftDelete Kind = "server.soft-delete"
+	ServerRestore    Kind = "server.restore"
 	ServerStart      Kind = "server.start"
 	ServerStop       Kind = "server.stop"
 	ServerReboot     Kind = "server.reboot"
@@ -111,6 +115,8 @@ const (
 var specs = []Spec{
 	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest}, Deadline: time.Hour},
 	{Kind: ServerDelete, Resource: Server, Verb: "delete", Action: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest}, Deadline: 24 * time.Hour},
+	{Kind: ServerSoftDelete, Resource: Server, Verb: "soft-delete", Action: "delete", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerRestore, Resource: Server, Verb: "restore", Action: "restore", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerStart, Resource: Server, Verb: "start", Action: "start", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerStop, Resource: Server, Verb: "stop", Action: "stop", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerReboot, Resource: Server, Verb: "reboot", Action: "reboot", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
@@ -120,7 +126,7 @@ var specs = []Spec{
 	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResetState, Resource: Server, Verb: "reset-state", Action: "resetState", Exclusive: true, PointOfNoReturn: StepState, Steps: []string{StepState}, Deadline: 10 * time.Minute},
-	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest}, Deadline: 24 * time.Hour},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState}, Deadline: 24 * time.Hour},
 }
 
 var byKind = func() map[Kind]Spec {

@@ -26,6 +26,10 @@ type MaintenanceActivities interface {
 	// Purge deletes what is older than the configuration keeps. What is gone
 	// already is success.
 	Purge(context.Context, struct{}) (MaintenanceOut, error)
+	// Reclaim asks for the delete of what was soft-deleted longer ago than the
+	// configuration keeps. It is idempotent by observing: a server that an
+	// operation has is left to it.
+	Reclaim(context.Context, struct{}) (MaintenanceOut, error)
 }
 
 // Maintenance is the family's caller.
@@ -36,6 +40,7 @@ type maintenanceSteps struct{}
 var (
 	maintenanceSyncPower = localStep("maintenance.SyncPower")
 	maintenancePurge     = localStep("maintenance.Purge")
+	maintenanceReclaim   = localStep("maintenance.Reclaim")
 )
 
 // SyncPower compares rows with guests.
@@ -46,4 +51,9 @@ func (maintenanceSteps) SyncPower(ctx workflow.Context) (MaintenanceOut, error) 
 // Purge deletes what is old.
 func (maintenanceSteps) Purge(ctx workflow.Context) (MaintenanceOut, error) {
 	return call[MaintenanceOut](ctx, maintenancePurge, "", struct{}{})
+}
+
+// Reclaim deletes what was soft-deleted.
+func (maintenanceSteps) Reclaim(ctx workflow.Context) (MaintenanceOut, error) {
+	return call[MaintenanceOut](ctx, maintenanceReclaim, "", struct{}{})
 }

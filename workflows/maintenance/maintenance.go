@@ -17,12 +17,14 @@ import (
 const (
 	SyncPowerName = "maintenance.sync-power"
 	PurgeName     = "maintenance.purge"
+	ReclaimName   = "maintenance.reclaim"
 )
 
 // Workflows are what this package carries out, by name.
 var Workflows = map[string]func(workflow.Context) error{
 	SyncPowerName: SyncPower,
 	PurgeName:     Purge,
+	ReclaimName:   Reclaim,
 }
 
 // maxParts bounds one run: what is left is the next one's.
@@ -34,6 +36,9 @@ func SyncPower(ctx workflow.Context) error { return repeat(ctx, steps.Maintenanc
 // Purge deletes finished operations, their events and ledgers, deleted servers
 // and unread events that are older than the configuration keeps.
 func Purge(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Purge) }
+
+// Reclaim asks for the delete of servers that were soft-deleted long enough ago.
+func Reclaim(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Reclaim) }
 
 func repeat(ctx workflow.Context, part func(workflow.Context) (steps.MaintenanceOut, error)) error {
 	for range maxParts {

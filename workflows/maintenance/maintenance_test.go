@@ -50,7 +50,7 @@ func TestRunsAreBounded(t *testing.T) {
 			env, taken := suite.NewTestWorkflowEnvironment(), 0
 			answer := parts(more)
 			f := func(ctx context.Context, in struct{}) (steps.MaintenanceOut, error) { taken++; return answer(ctx, in) }
-			for _, step := range []string{"maintenance.SyncPower", "maintenance.Purge"} {
+			for _, step := range []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim"} {
 				env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: step})
 			}
 			env.ExecuteWorkflow(w)
@@ -74,7 +74,7 @@ func TestOnTemporal(t *testing.T) {
 	for name, f := range maintenance.Workflows {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: name})
 	}
-	for _, step := range []string{"maintenance.SyncPower", "maintenance.Purge"} {
+	for _, step := range []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim"} {
 		w.RegisterActivityWithOptions(parts(3), activity.RegisterOptions{Name: step})
 	}
 	if err := w.Start(); err != nil {

@@ -22,6 +22,8 @@ import (
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerBuild:      Build,
 	operations.ServerDelete:     Delete,
+	operations.ServerSoftDelete: SoftDelete,
+	operations.ServerRestore:    Power,
 	operations.ServerStart:      Power,
 	operations.ServerStop:       Power,
 	operations.ServerReboot:     Power,

@@ -13,6 +13,8 @@ const (
 	vmSuspended = "suspended"
 	vmError     = "error"
 	vmDeleted   = "deleted"
+	// vmSoftDeleted servers can be restored.
+	vmSoftDeleted = "soft-delete"
 )
 
 // Numbers of power states (contracts: status-map.json).

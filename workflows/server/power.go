@@ -1,8 +1,9 @@
 package server
 
 // Power carries out the operations on a server's power: start, stop, reboot
-// soft and hard, pause, unpause, suspend, resume. They are one story; a row of
-// a table says what each does and what is true when it fails.
+// soft and hard, pause, unpause, suspend, resume, and restore of one that was
+// soft-deleted. They are one story; a row of a table says what each does and
+// what is true when it fails.
 //
 //	as it was ──guest──► the state that was asked for
 //	    ▲                     │ failed: as it was, or ERROR, by the row
@@ -61,6 +62,7 @@ var powers = map[operations.Kind]power{
 	operations.ServerUnpause:    {steps.PowerUnpause, steps.PowerUnpause, steps.PowerUnpause, vmActive, asItWas},
 	operations.ServerSuspend:    {steps.PowerSuspend, steps.PowerSuspend, steps.PowerSuspend, vmSuspended, brokenWith},
 	operations.ServerResume:     {steps.PowerResume, steps.PowerResume, steps.PowerResume, vmActive, brokenWith},
+	operations.ServerRestore:    {steps.PowerStart, steps.PowerStart, steps.PowerStart, vmActive, asItWas},
 }
 
 // Power is the workflow of every kind in powers.

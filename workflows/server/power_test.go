@@ -42,6 +42,8 @@ var powerKinds = []powerKind{
 		done: "suspended, power 7", broken: true},
 	{kind: operations.ServerResume, before: workflowtest.Server{VMState: "suspended", TaskState: "resuming", PowerState: 7},
 		done: "active, power 1", broken: true},
+	{kind: operations.ServerRestore, before: workflowtest.Server{VMState: "soft-delete", TaskState: "restoring", PowerState: 4},
+		done: "active, power 1"},
 }
 
 func (k powerKind) world() *workflowtest.World {

@@ -13,6 +13,7 @@ package server
 //	dead kind         what is true after
 //	build             as after a failed one: nothing outside, or a debt; ERROR
 //	delete            finished: DELETED
+//	soft-delete,
 //	power operations  before the step guest nothing had been done: as it was;
 //	                  from there on finished: the guest is driven to the state
 //	                  that was asked for, or the row says how it was found
@@ -45,6 +46,8 @@ type recovery struct {
 var recoveries = map[operations.Kind]recovery{
 	operations.ServerBuild:      {undone: failed},
 	operations.ServerDelete:     {finish: remove, undone: broken},
+	operations.ServerSoftDelete: {finish: setAside, undone: unchanged},
+	operations.ServerRestore:    {finish: powers[operations.ServerRestore].again, undone: unchanged},
 	operations.ServerStart:      {finish: powers[operations.ServerStart].again, undone: unchanged},
 	operations.ServerStop:       {finish: powers[operations.ServerStop].again, undone: unchanged},
 	operations.ServerReboot:     {finish: powers[operations.ServerReboot].again, undone: unchanged},

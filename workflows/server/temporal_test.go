@@ -103,6 +103,12 @@ func TestOnTemporal(t *testing.T) {
 			failed, operations.ResultFailed, isError},
 		"delete-with-volumes-done": {func() *workflowtest.World { return withPorts(withVolumes(deleting))().Place("host-1") }, nil,
 			completed, operations.ResultDone, isDeleted},
+		"soft-delete-done":      {softDeleting, nil, completed, operations.ResultDone, isSoftDeleted},
+		"soft-delete-host-down": {func() *workflowtest.World { return softDeleting().Down("host-1") }, nil, completed, operations.ResultDone, isSoftDeletedOff},
+		"soft-delete-failed": {func() *workflowtest.World { return broken(softDeleting(), "host-1") }, nil,
+			failed, operations.ResultFailed, isActive},
+		"soft-delete-cancelled-by-row": {func() *workflowtest.World { return cancelled(softDeleting()) }, nil,
+			canceled, operations.ResultCancelled, isActive},
 		"reset-state-done":             {resetting, nil, completed, operations.ResultDone, isReset},
 		"reset-state-cancelled-by-row": {func() *workflowtest.World { return cancelled(resetting()) }, nil, canceled, operations.ResultCancelled, isNotReset},
 		"recover-build":                {lost(operations.ServerBuild, operations.StepGuest, halfBuilt), nil, completed, operations.ResultDone, isError},
@@ -154,7 +160,7 @@ func TestResetByHand(t *testing.T) {
 // budgets is how many steps outside the database each kind may take when all is well.
 var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-ports": 2,
 	// Volumes of which one is still being made are asked for a second time.
-	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0}
+	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1}
 
 func TestBudgets(t *testing.T) {
 	t.Parallel()

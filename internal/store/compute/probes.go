@@ -75,7 +75,7 @@ var Probes = []engine.Probe{
 			COALESCE(s.instances, 0), COALESCE(s.cores, 0), COALESCE(s.ram_mb, 0))
 		FROM compute.quota_usages u FULL JOIN (
 			SELECT project_id, count(*) AS instances, sum(vcpus) AS cores, sum(memory_mb) AS ram_mb
-			FROM compute.servers WHERE deleted_at IS NULL GROUP BY project_id) s ON s.project_id = u.project_id
+			FROM compute.servers WHERE deleted_at IS NULL AND soft_deleted_at IS NULL GROUP BY project_id) s ON s.project_id = u.project_id
 		WHERE (COALESCE(u.instances, 0), COALESCE(u.cores, 0), COALESCE(u.ram_mb, 0))
 			<> (COALESCE(s.instances, 0), COALESCE(s.cores, 0), COALESCE(s.ram_mb, 0))`),
 	engine.Query("server-stuck",

@@ -13,8 +13,9 @@ import (
 // PublishServer makes o true of the row in one statement: fields that o leaves
 // nil stay, the task state is cleared unless an operation that waits for the row
 // has set it, and f becomes the newest fault. Deleted also takes the server off
-// its host and gives back what it counted for in its project's quota. A deleted
-// row is changed no more. The caller has checked the fence.
+// its host. A server counts in its project's quota unless it is deleted or
+// soft-deleted; what changes of that is charged or given back. A deleted row is
+// changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -27,8 +28,10 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 		code, message = &f.HTTPCode, &f.Message
 	}
 	_, err := tx.Exec(ctx, `
-		WITH published AS (
-			UPDATE compute.servers SET
+		WITH was AS (
+			SELECT id, soft_deleted_at IS NULL AS counted FROM compute.servers WHERE id = $1
+		), published AS (
+			UPDATE compute.servers s SET
 				vm_state      = COALESCE($2, vm_state),
 				task_state    = CASE WHEN next_operation_id IS NOT NULL AND NOT $6 THEN task_state END,
 				power_state   = COALESCE($3, power_state),
@@ -36,17 +39,19 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 				progress      = 0,
 				launched_at   = CASE WHEN $5 THEN COALESCE(launched_at, now()) ELSE launched_at END,
 				deleted_at    = CASE WHEN $6 THEN now() END,
+				soft_deleted_at = CASE WHEN NOT $6 AND COALESCE($2, vm_state) = 'soft-delete' THEN COALESCE(soft_deleted_at, now()) END,
 				terminated_at = CASE WHEN $6 THEN now() ELSE terminated_at END,
 				updated_at    = now()
-			WHERE id = $1 AND deleted_at IS NULL
-			RETURNING id, project_id, vcpus, memory_mb
+			FROM was WHERE s.id = was.id AND deleted_at IS NULL
+			RETURNING s.id, project_id, vcpus, memory_mb,
+				(s.deleted_at IS NULL AND s.soft_deleted_at IS NULL)::integer - was.counted::integer AS more
 		), fault AS (
 			INSERT INTO compute.server_faults (server_id, created_at, code, message)
 			SELECT id, clock_timestamp(), $7::integer, $8::text FROM published WHERE $7 IS NOT NULL
 		)
-		UPDATE compute.quota_usages u SET instances = GREATEST(u.instances - 1, 0), cores = GREATEST(u.cores - p.vcpus, 0),
-			ram_mb = GREATEST(u.ram_mb - p.memory_mb, 0), updated_at = now()
-		FROM published p WHERE $6 AND u.project_id = p.project_id`,
+		UPDATE compute.quota_usages u SET instances = GREATEST(u.instances + p.more, 0), cores = GREATEST(u.cores + p.more * p.vcpus, 0),
+			ram_mb = GREATEST(u.ram_mb + p.more * p.memory_mb, 0), updated_at = now()
+		FROM published p WHERE p.more <> 0 AND u.project_id = p.project_id`,
 		id, vm, o.PowerState, o.Host, o.Launched, o.Deleted, code, message)
 	return store.Translate(err)
 }

@@ -148,7 +148,7 @@ func ownLimits(ctx context.Context, q store.Queryer, projectID, userID string) (
 // locked: servers come and go under that lock.
 func userUsage(ctx context.Context, q store.Queryer, projectID, userID string) (used Delta, err error) {
 	err = q.QueryRow(ctx, `SELECT count(*), COALESCE(sum(vcpus), 0), COALESCE(sum(memory_mb), 0)::bigint FROM compute.servers
-		WHERE project_id = $1 AND user_id = $2 AND deleted_at IS NULL`, projectID, userID).
+		WHERE project_id = $1 AND user_id = $2 AND deleted_at IS NULL AND soft_deleted_at IS NULL`, projectID, userID).
 		Scan(&used.Instances, &used.Cores, &used.RAMMB)
 	return used, store.Translate(err)
 }

@@ -42,6 +42,9 @@ type ListFilter struct {
 	// Deleted true lists deleted servers only, and false none of them; nil is
 	// false, but both with a bound of changes.
 	Deleted *bool
+	// SoftDeleted true lists soft-deleted servers beside others, false none of
+	// them; nil lists them as deleted ones.
+	SoftDeleted *bool
 
 	// Sort is by created_at, newest first, if empty; the id breaks every tie.
 	Sort []SortKey
@@ -167,6 +170,22 @@ func (f ListFilter) checkMarker(ctx context.Context, q store.Queryer) error {
 	return store.Translate(err)
 }
 
+// narrowByDeletion: one that is soft-deleted is among the deleted ones, unless
+// the filter says otherwise.
+func (f ListFilter) narrowByDeletion(c *conditions) {
+	switch {
+	case f.Deleted != nil && *f.Deleted && (f.SoftDeleted == nil || *f.SoftDeleted):
+		c.add("(s.deleted_at IS NOT NULL OR s.vm_state = 'soft-delete')")
+	case f.Deleted != nil && *f.Deleted:
+		c.add("s.deleted_at IS NOT NULL")
+	case f.Deleted != nil, f.ChangesSince == nil && f.ChangesBefore == nil:
+		c.add("s.deleted_at IS NULL")
+		if f.SoftDeleted == nil || !*f.SoftDeleted {
+			c.add("s.vm_state <> 'soft-delete'")
+		}
+	}
+}
+
 // narrow adds the filter's conditions.
 func (f ListFilter) narrow(c *conditions) {
 	equal := func(column, value string) {
@@ -174,12 +193,7 @@ func (f ListFilter) narrow(c *conditions) {
 			c.add(column + " = " + c.arg(value))
 		}
 	}
-	switch {
-	case f.Deleted != nil && *f.Deleted:
-		c.add("s.deleted_at IS NOT NULL")
-	case f.Deleted != nil, f.ChangesSince == nil && f.ChangesBefore == nil:
-		c.add("s.deleted_at IS NULL")
-	}
+	f.narrowByDeletion(c)
 	equal("s.project_id", f.ProjectID)
 	equal("s.user_id", f.UserID)
 	equal("h.name", f.Host)
