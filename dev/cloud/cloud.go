@@ -21,6 +21,7 @@ import (
 // cloud is one that is being run.
 type cloud struct {
 	Options
+	began    time.Time
 	at       addresses
 	holdfast supervise.Group // our own processes
 	beside   supervise.Group // what they stand on
@@ -58,7 +59,7 @@ func Run(ctx context.Context, o Options, ready func(Description) error) (err err
 	c.holdfast.Progress, c.beside.Progress = c.Progress, c.Progress
 	defer func() { err = errors.Join(err, c.stop()) }()
 
-	began := time.Now()
+	c.began = time.Now()
 	c.say("data in %s\n", c.Dir)
 	if err := c.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -66,7 +67,7 @@ func Run(ctx context.Context, o Options, ready func(Description) error) (err err
 		}
 		return err
 	}
-	c.say("up after %.1f s\n", time.Since(began).Seconds())
+	c.say("up after %.1f s\n", time.Since(c.began).Seconds())
 	description, err := c.describe()
 	if err != nil {
 		return err
@@ -143,6 +144,7 @@ func (c *cloud) start(ctx context.Context) error {
 		{"libvirt", c.startLibvirt},
 		{"holdfast", c.startHoldfast},
 		{"seed", c.seed},
+		{"hosts", c.awaitHosts},
 	} {
 		if err := s.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast.dev/dev/supervise"
+	"holdfast.dev/internal/kvm"
 )
 
 // Libvirt is a cloud's.
@@ -110,10 +111,15 @@ func (l *Libvirt) Process() *supervise.Process {
 }
 
 // inside is a command line that runs a program where libvirt's folders are ours.
+// A KVM that can't run guests is covered: libvirtd tries each emulator with it
+// before it answers anything, and some have been seen never to come back.
 func (l *Libvirt) inside(program ...string) []string {
 	var script strings.Builder
 	for _, m := range mounts {
 		fmt.Fprintf(&script, "mount --bind \"$0/%s\" %s && ", m.own, m.name)
+	}
+	if _, err := os.Stat(kvm.Device); err == nil && !kvm.Works() {
+		fmt.Fprintf(&script, "mount --bind /dev/null %s && ", kvm.Device)
 	}
 	script.WriteString(`exec "$@"`)
 	return append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", script.String(), l.Dir}, program...)

@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/activities/libvirt/images"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/kvm"
 )
 
 // Socket is where libvirtd listens by default.
@@ -75,7 +76,7 @@ func New(o Options) (*Driver, error) {
 	}
 	d := &Driver{
 		dir: filepath.Join(o.StateDir, "guests"), daemon: newConnection(o.Socket), servers: o.Servers,
-		kvm: kvmWorks(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond,
+		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond,
 	}
 	err := os.MkdirAll(d.dir, 0o711)
 	if err == nil {

@@ -1,6 +1,6 @@
-package qemu
-
-// Whether this host's KVM can run guests.
+// Package kvm tells whether this machine's KVM can run guests. It opens the
+// device and changes nothing.
+package kvm
 
 import (
 	"os"
@@ -27,12 +27,15 @@ type cpuidLeaves struct {
 // sse3 is bit 0 of leaf 1's ecx. Every processor with virtualization has it.
 const sse3 = 1
 
-// kvmWorks opens the device, makes a virtual machine, and looks at what its
+// Device is what hypervisors open.
+const Device = "/dev/kvm"
+
+// Works opens the device, makes a virtual machine, and looks at what its
 // processors would have. A device that is there but says no, or one that offers
 // less than any such processor has (seen where a machine is nested: guests start
 // and never get past their boot loader), is no KVM.
-func kvmWorks() bool {
-	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+func Works() bool {
+	device, err := os.OpenFile(Device, os.O_RDWR, 0)
 	if err != nil {
 		return false
 	}
