@@ -1,0 +1,236 @@
+package hot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast.dev/internal/hot/value"
+)
+
+// bound makes a stack of a template with given parameters.
+func bound(text, given string) (*Stack, error) {
+	tmpl, err := Parse(text, "", Limits{})
+	if err != nil {
+		return nil, err
+	}
+	if err := tmpl.Validate(); err != nil {
+		return nil, err
+	}
+	parameters, err := readMap(given, "", "not a map")
+	if err != nil {
+		return nil, err
+	}
+	p, err := NewParameters(tmpl, Identity{"p", "s", "i"}, parameters, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Validate(true, nil); err != nil {
+		return nil, err
+	}
+	if err := p.ValidateGroups(); err != nil {
+		return nil, err
+	}
+	return Bind(tmpl, p, Surroundings{Files: map[string]string{"f": "text"}})
+}
+
+func mustBind(t *testing.T, text, given string) *Stack {
+	t.Helper()
+	s, err := bound(text, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const wallaby = "heat_template_version: wallaby\n"
+
+func TestConditions(t *testing.T) {
+	s := mustBind(t, wallaby+`
+parameters: {env: {type: string, default: prod}, n: {type: number, default: 2}}
+conditions:
+  prod: {equals: [{get_param: env}, prod]}
+  many: {yaql: {expression: "$.data > 1", data: {get_param: n}}}
+  both: {and: [prod, many, {not: test}]}
+  test: {or: [{equals: [{get_param: env}, test]}, false]}
+resources:
+  a: {type: T, condition: both}
+  b: {type: T, condition: test}
+  c: {type: T, condition: {not: {equals: [1, 1]}}, depends_on: b}
+  d: {type: T, depends_on: [b, a], properties: {x: {if: [test, {get_resource: b}, {get_resource: a}]}}}
+outputs:
+  out: {value: 1, condition: prod, description: an output}
+  gone: {value: {get_resource: b}, condition: test}
+`, "{}")
+	names := []string{}
+	for _, r := range s.Resources() {
+		names = append(names, r.Name)
+	}
+	if !slices.Equal(names, []string{"a", "d"}) {
+		t.Errorf("enabled: %v", names)
+	}
+	if v, err := s.Output("out").Value(Nothing); err != nil || !value.Equal(v, value.Int(1)) || s.Output("out").Description() != "an output" {
+		t.Errorf("%v, %v", v, err)
+	}
+	if o := s.Output("gone"); o.Enabled || o.Description() != "No description given" {
+		t.Error("a disabled output is on")
+	} else if v, err := o.Value(Nothing); v != nil || err != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+	if s.Output("none") != nil || s.Resource("b") != nil {
+		t.Error("what isn't there is found")
+	}
+}
+
+func TestInvalidStacks(t *testing.T) {
+	for text, why := range map[string]string{
+		"conditions: [1]":    "Condition validation error: Condition definitions must be a map. Found a list instead (line 2)",
+		"conditions: {a: x}": `Condition validation error: The definition of condition "a" is invalid: x (line 2)`,
+		"conditions: {a: {not: b}, b: {not: a}}\nresources: {r: {type: T, condition: a}}":                                        `Condition validation error: Circular definition for condition "a" (line 2)`,
+		"resources: {r: {type: T, condition: nope}}":                                                                             `resources.r.condition: Invalid condition "nope" (line 2)`,
+		"resources: {r: {type: T, condition: [1]}}":                                                                              "Resource r condition type must be string_or_boolean (line 2)",
+		"resources: {r: {type: [T]}}":                                                                                            "Resource r type type must be string (line 2)",
+		"resources: {r: {type: T, properties: 5}}":                                                                               "Resource r properties type must be object (line 2)",
+		"resources: {r: {type: T, metadata: [5]}}":                                                                               "Resource r metadata type must be object (line 2)",
+		"resources: {r: {type: T, depends_on: 5}}":                                                                               "Resource r depends_on type must be list or string (line 2)",
+		"resources: {r: {type: T, depends_on: [5]}}":                                                                             "Resource r depends_on must be a list of strings (line 2)",
+		"resources: {r: {type: T, deletion_policy: Keep}}":                                                                       `Invalid deletion policy "Keep" (line 2)`,
+		"resources: {r: {type: T, external_id: x, depends_on: q}, q: {type: T}}":                                                 "Invalid dependency with external T resource: x (line 2)",
+		"resources: {r: {type: T, depends_on: q}}":                                                                               `The specified reference "q" (in r) is incorrect. (line 2)`,
+		"resources:\n  r:\n    type: T\n    properties:\n      a:\n        - b: {get_resource: q}":                               `The specified reference "q" (in r.Properties.a[0].b) is incorrect. (line 7)`,
+		"resources: {a: {type: T, depends_on: b}, b: {type: T, depends_on: c}, c: {type: T, metadata: {x: {get_attr: [a, y]}}}}": "Circular Dependency Found: a -> b -> c -> a (line 2)",
+		"resources: {a: {type: T, depends_on: a}}":                                                                               "Circular Dependency Found: a -> a (line 2)",
+		"parameters: {r: {type: string, default: x}}\nresources: {r: {type: T}}":                                                 "Duplicate names {'r'} (line 3)",
+		"outputs: {o: 5}":  "Output validation error: outputs.o: Output definitions must be a map. Found a int instead (line 2)",
+		"outputs: {o: {}}": "Output validation error: outputs.o: Each output definition must contain a value key. (line 2)",
+		"outputs:\n  o:\n    value:\n      a:\n        list_join: x": `outputs.o.value.a.list_join: Incorrect arguments to "list_join" should be: "list_join" : [ " ", [ "str1", "str2"] ...] (line 6)`,
+		"outputs: {o: {value: {Ref: x}}}":                            "outputs.o.value.Ref: The template version is invalid: The function Ref is not supported in this version of HOT. (line 2)",
+	} {
+		s, err := bound(wallaby+text, "{}")
+		if err == nil {
+			err = s.Validate(nil)
+		}
+		if err == nil || err.Error() != why {
+			t.Errorf("%q:\n %v", text, err)
+		}
+	}
+}
+
+func TestResources(t *testing.T) {
+	s := mustBind(t, wallaby+`
+resources:
+  net: {type: Net}
+  port: {type: Port, properties: {network: {get_resource: net}}, deletion_policy: retain}
+  server:
+    type: Server
+    description: a server
+    depends_on: [vol]
+    properties: {port: {get_resource: port}, ip: {get_attr: [port, fixed_ips, 0, ip]}, none: {if: [false, x]}}
+    metadata: {all: {get_attr: [net]}}
+    update_policy: {rolling: {max: {get_param: "OS::stack_name"}}}
+  vol: {type: Vol, external_id: abc}
+outputs:
+  ip: {value: {get_attr: [port, fixed_ips, 0, ip]}}
+`, "{}")
+	g, names, err := s.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	order, err := g.Order()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorted := []string{}
+	for _, n := range order {
+		sorted = append(sorted, names[n])
+	}
+	if !slices.Equal(sorted, []string{"net", "port", "vol", "server"}) {
+		t.Errorf("%v", sorted)
+	}
+	server := s.Resource("server")
+	if requires, err := server.Requires(); err != nil || !slices.Equal(requires, []string{"vol", "port", "net"}) {
+		t.Errorf("%v, %v", requires, err)
+	}
+	if p, err := server.Properties(Nothing); err != nil || value.JSON(p, false) != `{"port": "port", "ip": null}` {
+		t.Errorf("%s, %v", value.JSON(p, false), err)
+	}
+	if p, err := server.UpdatePolicy(Nothing); err != nil || value.JSON(p, false) != `{"rolling": {"max": "s"}}` {
+		t.Errorf("%s, %v", value.JSON(p, false), err)
+	}
+	if server.Description != "a server" || server.DeletionPolicy != "Delete" || s.Resource("port").DeletionPolicy != "Retain" ||
+		s.Resource("vol").DeletionPolicy != "Retain" {
+		t.Error("policies")
+	}
+	if id, err := s.Resource("vol").ExternalID(Nothing); id != "abc" || err != nil {
+		t.Errorf("%s, %v", id, err)
+	}
+	wanted := s.Wanted()
+	if len(wanted) != 2 || value.JSON(wanted["port"][0], false) != `["fixed_ips", 0, "ip"]` || len(wanted["port"]) != 1 || len(wanted["net"][0]) != 0 {
+		t.Errorf("%v", wanted)
+	}
+	if requires := s.Output("ip").Requires(); !slices.Equal(requires, []string{"port"}) {
+		t.Errorf("%v", requires)
+	}
+	other := mustBind(t, wallaby+"resources: {net: {type: Net, properties: {a: 1}}}", "{}")
+	if changed, err := other.Resource("net").Diff(s.Resource("net"), Nothing, Nothing); err != nil || changed != (Changed{Properties: true}) {
+		t.Errorf("%v, %v", changed, err)
+	}
+}
+
+func TestCFN(t *testing.T) {
+	s := mustBind(t, `{
+  "AWSTemplateFormatVersion": "2010-09-09",
+  "Description": "A template",
+  "Parameters": {"Env": {"Type": "String", "Default": "prod", "AllowedValues": ["prod", "test"], "NoEcho": "TRUE"},
+                 "N": {"Type": "Number", "MinValue": "1", "MaxValue": "5", "Default": "3"}},
+  "Mappings": {"Sizes": {"prod": {"size": "big"}}},
+  "Conditions": {"Prod": {"Fn::Equals": [{"Ref": "Env"}, "prod"]}, "Not": {"Fn::Not": [{"Fn::Or": ["Prod", false]}]}},
+  "Resources": {
+    "Server": {"Type": "AWS::EC2::Instance", "DependsOn": "Volume", "Condition": "Prod", "DeletionPolicy": "Snapshot", "Anything": 1,
+      "Properties": {"Size": {"Fn::FindInMap": ["Sizes", {"Ref": "Env"}, "size"]}, "Volume": {"Ref": "Volume"},
+                     "Zone": {"Fn::GetAtt": ["Volume", "Zone"]}, "Name": {"Fn::Join": ["-", [{"Ref": "AWS::StackName"}, "x"]]}}},
+    "Volume": {"Type": "AWS::EC2::Volume"},
+    "Gone": {"Type": "T", "Condition": "Not"}
+  },
+  "Outputs": {"Zone": {"Value": {"Fn::GetAtt": ["Volume", "Zone"]}, "Description": "d"}}
+}`, "{}")
+	if s.Template.Description() != "A template" || s.Resource("Gone") != nil || !s.Parameters.Get("Env").Hidden {
+		t.Error("description, condition or NoEcho")
+	}
+	p, err := s.Resource("Server").Properties(Nothing)
+	if err != nil || value.JSON(p, false) != `{"Size": "big", "Volume": "Volume", "Zone": null, "Name": "s-x"}` {
+		t.Errorf("%s, %v", value.JSON(p, false), err)
+	}
+	g, _, err := s.Graph()
+	if err != nil || !slices.Equal(g.Needs[0], []int{1}) {
+		t.Errorf("%v, %v", g, err)
+	}
+	for text, why := range map[string]string{
+		`{"HeatTemplateFormatVersion": "2012-12-12", "Conditions": {}}`:                                             "The template section is invalid: Conditions (line 1)",
+		`{"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"r": {"Type": "T", "DeletionPolicy": "delete"}}}`: `Invalid deletion policy "delete" (line 1)`,
+	} {
+		if _, err := bound(text, "{}"); err == nil || err.Error() != why {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// What a template's objects have no line of says exactly what the original does.
+func TestErrorsOfObjects(t *testing.T) {
+	body := value.NewMap("heat_template_version", "wallaby", "outputs", value.NewMap("o", value.NewMap("value", value.NewMap("get_attr", "res"))))
+	tmpl, err := New(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewParameters(tmpl, Identity{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Bind(tmpl, p, Surroundings{})
+	if err == nil || err.Error() != `outputs.o.value.get_attr: Argument to "get_attr" must be a list` || strings.Contains(err.Error(), "line") {
+		t.Errorf("%v", err)
+	}
+}
