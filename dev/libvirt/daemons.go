@@ -81,8 +81,14 @@ func (l *Libvirt) Prepare(ctx context.Context) error {
 			return fmt.Errorf("libvirt's folders: %w", err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(l.Dir, noKVM), nil, 0); err != nil {
+		return fmt.Errorf("libvirt's folders: %w", err)
+	}
 	return l.startVirtlogd(ctx)
 }
+
+// noKVM is the file that covers KVM where it can't run guests.
+const noKVM = "no-kvm"
 
 // startVirtlogd starts virtlogd if none listens. It outlives this process.
 func (l *Libvirt) startVirtlogd(ctx context.Context) error {
@@ -111,15 +117,18 @@ func (l *Libvirt) Process() *supervise.Process {
 }
 
 // inside is a command line that runs a program where libvirt's folders are ours.
-// A KVM that can't run guests is covered: libvirtd tries each emulator with it
-// before it answers anything, and some have been seen never to come back.
+//
+// A KVM that can't run guests is covered by a file that nobody may open. libvirtd
+// compares what its emulators have found, as root, with what their account may
+// use: where /dev/kvm is root's alone the two never agree, and it tries all
+// emulators anew, for seconds, whenever it is asked anything.
 func (l *Libvirt) inside(program ...string) []string {
 	var script strings.Builder
 	for _, m := range mounts {
 		fmt.Fprintf(&script, "mount --bind \"$0/%s\" %s && ", m.own, m.name)
 	}
 	if _, err := os.Stat(kvm.Device); err == nil && !kvm.Works() {
-		fmt.Fprintf(&script, "mount --bind /dev/null %s && ", kvm.Device)
+		fmt.Fprintf(&script, "mount --bind \"$0/%s\" %s && ", noKVM, kvm.Device)
 	}
 	script.WriteString(`exec "$@"`)
 	return append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", script.String(), l.Dir}, program...)

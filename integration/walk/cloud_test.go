@@ -191,3 +191,22 @@ func (c *cloud) printLogs() {
 		c.t.Logf("%s:\n%s", filepath.Base(file), strings.Join(lines[max(0, len(lines)-20):], "\n"))
 	}
 }
+
+// emulatorsTried says when libvirtd wrote down what it had found each emulator
+// to be good for, by file.
+func (c *cloud) emulatorsTried() map[string]time.Time {
+	c.t.Helper()
+	files, err := filepath.Glob(filepath.Join(c.dir, "libvirt", "cache", "qemu", "capabilities", "*.xml"))
+	if err != nil || len(files) == 0 {
+		c.t.Fatalf("libvirtd's emulators: %v, %v", files, err)
+	}
+	tried := map[string]time.Time{}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		tried[file] = info.ModTime()
+	}
+	return tried
+}

@@ -3,6 +3,7 @@ package walk
 // The main job, as its user does it.
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -33,6 +34,7 @@ const (
 func TestWalk(t *testing.T) {
 	c := newCloud(t)
 	c.start()
+	tried := c.emulatorsTried()
 	t.Run("versions", func(t *testing.T) {
 		for _, version := range []string{newest, middle, oldest} {
 			t.Run(version, func(t *testing.T) {
@@ -59,6 +61,9 @@ func TestWalk(t *testing.T) {
 	}
 	if used := admin.show("hypervisor", "show", admin.list("hypervisor", "list")[0]["Hypervisor Hostname"].(string)); used["state"] != "up" {
 		t.Errorf("the hypervisor is %v", used)
+	}
+	if again := c.emulatorsTried(); !maps.Equal(again, tried) {
+		t.Errorf("libvirtd has tried its emulators anew: %v, %v when the cloud was up", again, tried)
 	}
 	c.clean()
 	c.interrupt()

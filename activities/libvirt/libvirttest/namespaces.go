@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
-
-	"holdfast.dev/internal/kvm"
 )
 
 const insideKey = "HOLDFAST_TEST_LIBVIRT"
@@ -117,24 +115,12 @@ func isolate() error {
 		}
 	}
 	if err == nil {
-		err = coverKVM()
-	}
-	if err == nil {
 		err = ownDevices()
 	}
 	if err == nil {
 		err = exec.Command("ip", "link", "set", "lo", "up").Run()
 	}
 	return err
-}
-
-// coverKVM hides a KVM that can't run guests: libvirtd tries each emulator with
-// it before it answers anything, and some have been seen never to come back.
-func coverKVM() error {
-	if _, err := os.Stat(kvm.Device); err != nil || kvm.Works() {
-		return nil
-	}
-	return syscall.Mount("/dev/null", kvm.Device, "", syscall.MS_BIND, "")
 }
 
 // ownDevices has /sys show the namespace's network devices instead of the
