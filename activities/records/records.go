@@ -76,7 +76,7 @@ func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps
 			return err
 		}
 		kind, id := subject(in.Fence.OperationID)
-		if task, ok := taskStates[kind][in.Step]; ok {
+		if task, ok := taskStates[kind][out.Step]; ok {
 			return compute.AdvanceTask(ctx, tx, id, task)
 		}
 		return nil

@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
@@ -13,22 +16,64 @@ import (
 )
 
 // Advance writes the step that begins now, the effects it is about to have and
-// what became of earlier ones. Errors: Superseded, Invalid.
+// what became of earlier ones. One that was asked to be cancelled never comes
+// past its point of no return: only what became of earlier effects is written,
+// the step it is in stays, and the answer says why. Errors: Superseded, Invalid.
 func (e *Engine) Advance(ctx context.Context, tx store.Tx, in steps.AdvanceIn) (steps.AdvanceOut, error) {
 	op, err := e.CheckFence(ctx, tx, in.Fence)
 	if err != nil {
 		return steps.AdvanceOut{}, err
 	}
 	var b batch
-	if err := errors.Join(b.settle(op, in.Settle), b.intend(op, in.Intend)); err != nil {
+	if err := b.settle(op, in.Settle); err != nil {
 		return steps.AdvanceOut{}, err
 	}
-	b.moveTo(op.Operation, in)
+	late, err := e.tooLateFor(ctx, tx, op.Operation, in.Step)
+	if err != nil {
+		return steps.AdvanceOut{}, err
+	}
+	now := op.Step
+	if !late {
+		if err := b.intend(op, in.Intend); err != nil {
+			return steps.AdvanceOut{}, err
+		}
+		b.moveTo(op.Operation, in)
+		now = in.Step
+	}
 	ledger := b.ledger(op.ID)
 	if err := b.send(ctx, tx, fmt.Sprintf("advance %s to %s", op.ID, in.Step)); err != nil {
 		return steps.AdvanceOut{}, err
 	}
-	return steps.AdvanceOut{Effects: *ledger, CancelRequested: op.CancelRequestedAt != nil}, nil
+	return steps.AdvanceOut{Step: now, Effects: *ledger, CancelRequested: op.CancelRequestedAt != nil}, nil
+}
+
+// tooLateFor says whether a step would lead a cancelled operation past its point
+// of no return.
+func (e *Engine) tooLateFor(ctx context.Context, q store.Queryer, op Operation, step string) (bool, error) {
+	spec, _ := operations.Lookup(op.Kind)
+	if op.CancelRequestedAt == nil || !spec.Beyond(step) {
+		return false, nil
+	}
+	at, err := e.standing(ctx, q, op)
+	return !spec.Beyond(at), err
+}
+
+// standing is the step that says how far an operation has come: the one it is
+// in, or, of one that failed past its point of no return and undoes what can
+// be, the last one past it.
+func (e *Engine) standing(ctx context.Context, q store.Queryer, op Operation) (string, error) {
+	spec, _ := operations.Lookup(op.Kind)
+	beyond := slices.DeleteFunc(slices.Clone(spec.Steps), func(step string) bool { return !spec.Beyond(step) })
+	if op.Step != operations.StepUndo || spec.Forward() || len(beyond) == 0 {
+		return op.Step, nil
+	}
+	step := op.Step
+	err := q.QueryRow(ctx, `SELECT step FROM engine.operation_events WHERE operation_id = $1 AND step = ANY ($2) ORDER BY seq DESC LIMIT 1`,
+		op.ID, beyond).Scan(&step)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return op.Step, nil
+	}
+	return step, store.Translate(err)
 }
 
 // moveTo writes the step to the operation's row and opens its event. A step

@@ -72,13 +72,17 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []ope
 	if err != nil {
 		return steps.BeginOut{}, err
 	}
+	step, err := e.standing(ctx, tx, op.Operation)
+	if err != nil {
+		return steps.BeginOut{}, err
+	}
 	return steps.BeginOut{
 		Verdict:         steps.Run,
 		Kind:            op.Kind,
 		ResourceID:      op.ResourceID,
 		Generation:      op.lock.generation,
 		Deadline:        op.Deadline,
-		Step:            op.Step,
+		Step:            step,
 		Attempt:         attempt,
 		Effects:         ledger,
 		CancelRequested: op.CancelRequestedAt != nil,
@@ -100,12 +104,13 @@ func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*
 			return nil, nil, err
 		}
 		if spec, _ := operations.Lookup(op.Kind); !spec.Recovers() {
+			step, err := e.standing(ctx, q, op)
 			return &steps.Recovered{
 				OperationID: op.ID,
 				Kind:        op.Kind,
-				Step:        op.Step,
+				Step:        step,
 				Cancelled:   op.CancelRequestedAt != nil,
-			}, op.Input, nil
+			}, op.Input, err
 		}
 	}
 }

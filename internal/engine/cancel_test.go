@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 )
 
@@ -61,6 +63,68 @@ func TestCancelOfARunningOneIsNoted(t *testing.T) {
 	if after := w.cancel(f.OperationID); after.Result != operations.ResultCancelled {
 		t.Errorf("cancelled after its end: %+v", after)
 	}
+}
+
+// Once a cancel is in the row, no write leads past the point of no return, by
+// whichever run: what is recovered afterwards has done nothing that lasts. What
+// is past it goes on.
+func TestACancelledOneNeverPassesItsPointOfNoReturn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, spec := range operations.All() {
+		point := slices.Index(spec.Steps, spec.PointOfNoReturn)
+		if spec.Forward() || point < 0 {
+			continue
+		}
+		t.Run(spec.Verb, func(t *testing.T) {
+			before := ""
+			_, f := w.running(spec.Kind)
+			if point > 0 {
+				before = spec.Steps[point-1]
+				w.advance(steps.AdvanceIn{Fence: f, Step: before, Attempt: 1, Intend: []operations.Effect{claim("h1")}})
+			}
+			settle := []steps.Settlement{{Seq: 1, State: operations.Done}}[:min(point, 1)]
+			w.cancel(f.OperationID)
+			for _, step := range slices.Repeat(spec.Steps[point:], 2) {
+				out := w.advance(steps.AdvanceIn{Fence: f, Step: step, Attempt: 1, Host: "h1", Intend: []operations.Effect{guest("h1")}, Settle: settle})
+				if op := w.operation(f.OperationID); !out.CancelRequested || op.Step != before || op.Host != "" {
+					t.Errorf("cancelled at %q and led to %q, it is at %q on %q and was told %t", before, step, op.Step, op.Host, out.CancelRequested)
+				}
+				if got := states(out.Effects); len(got) != len(settle) || slices.ContainsFunc(got, func(s operations.EffectState) bool { return s != operations.Done }) {
+					t.Errorf("the ledger is %v", got)
+				}
+			}
+			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "cancelled",
+				Settle: []steps.Settlement{{Seq: 1, State: operations.Undone}}[:min(point, 1)]})
+			w.finish(f, operations.ResultCancelled)
+
+			_, f = w.running(spec.Kind)
+			w.advance(steps.AdvanceIn{Fence: f, Step: spec.PointOfNoReturn, Attempt: 1})
+			w.cancel(f.OperationID)
+			for _, step := range spec.Steps[point:] {
+				if w.advance(steps.AdvanceIn{Fence: f, Step: step, Attempt: 1, Host: "h1"}); w.operation(f.OperationID).Step != step {
+					t.Errorf("past its point of no return it did not go on to %q", step)
+				}
+			}
+			// One that fails there is not before it again, for no run to come.
+			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "it failed"})
+			out := must(w.tryBegin(f.OperationID, "run-2"))(t)
+			last := spec.Steps[len(spec.Steps)-1]
+			if out.Step != last {
+				t.Errorf("begun again where it undoes, it is at %q, want %q", out.Step, last)
+			}
+			f.RunID, f.Generation = "run-2", out.Generation
+			if w.advance(steps.AdvanceIn{Fence: f, Step: last, Attempt: 1}); w.operation(f.OperationID).Step != last {
+				t.Errorf("it did not go on to %q", last)
+			}
+			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "it failed"})
+			heir := must(w.tryBegin(w.recover(f.OperationID), "run-3"))(t)
+			if heir.Recovers == nil || heir.Recovers.Step != last {
+				t.Errorf("its recovery is told of %+v", heir.Recovers)
+			}
+		})
+	}
+	w.silent()
 }
 
 // A recovery has the only list of what must be undone: not even one that has

@@ -121,8 +121,11 @@ type Settlement struct {
 	Ref string `json:"ref,omitempty"`
 }
 
-// AdvanceOut is the ledger after the write.
+// AdvanceOut is the operation after the write.
 type AdvanceOut struct {
+	// Step is the one that was written, or, of a cancelled operation that may not
+	// pass its point of no return, the one that it stays in.
+	Step            string              `json:"step,omitempty"`
 	Effects         []operations.Effect `json:"effects,omitempty"`
 	CancelRequested bool                `json:"cancel_requested,omitempty"`
 }

@@ -123,7 +123,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 		w.Op.RunID = in.RunID
 		out := steps.BeginOut{
 			Verdict: steps.Run, Kind: w.Op.Kind, ResourceID: ServerID, Generation: w.Server.Generation,
-			Deadline: w.Op.Deadline, Step: w.Op.Step, Attempt: max(w.Op.Attempt, 1),
+			Deadline: w.Op.Deadline, Step: w.Op.standing(), Attempt: max(w.Op.Attempt, 1),
 			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Input: w.Op.Input, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
@@ -141,13 +141,26 @@ func (r records) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOu
 		if in.Step != operations.StepUndo && !slices.Contains(spec.Steps, in.Step) {
 			w.broke("%s has no step %q", w.Op.Kind, in.Step)
 		}
-		w.Op.Step, w.Op.Attempt = in.Step, in.Attempt
-		for _, e := range in.Intend {
-			w.intend(e)
-		}
 		w.settle(in.Settle)
-		return steps.AdvanceOut{Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested}, nil
+		if !w.Op.CancelRequested || spec.Beyond(w.Op.standing()) || !spec.Beyond(in.Step) {
+			w.Op.Step, w.Op.Attempt = in.Step, in.Attempt
+			if spec.Beyond(in.Step) {
+				w.Op.Beyond = in.Step
+			}
+			for _, e := range in.Intend {
+				w.intend(e)
+			}
+		}
+		return steps.AdvanceOut{Step: w.Op.Step, Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested}, nil
 	})
+}
+
+// standing is the step that says how far the operation has come: see the engine's.
+func (o *Operation) standing() string {
+	if o.Step == operations.StepUndo && o.Beyond != "" {
+		return o.Beyond
+	}
+	return o.Step
 }
 
 func (w *World) settle(settlements []steps.Settlement) {

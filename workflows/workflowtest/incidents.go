@@ -67,6 +67,7 @@ var anywhere = []Incident{
 	{Name: "the answer is lost", After: true, Do: fails(errBusy), ends: sameEnd},
 	{Name: "cancelled by row", Do: cancelByRow, ends: cancelled},
 	{Name: "cancelled by row afterwards", After: true, Do: cancelByRow, ends: cancelled},
+	{Name: "cancelled by row, and then lost", Do: cancelAndLose, ends: cancelled},
 	{Name: "cancelled by Temporal", Do: cancelByTemporal, ends: cancelled},
 	{Name: "cancelled by Temporal afterwards", After: true, Do: cancelByTemporal, ends: cancelled},
 	{Name: "cancelled by both", Do: cancelByBoth, ends: cancelled},
@@ -192,6 +193,13 @@ func lose(w *World, _ Call) error {
 	return errSuperseded
 }
 
+// cancelAndLose ends the workflow once the call has been made of an operation
+// whose cancel Temporal could not be told of.
+func cancelAndLose(w *World, c Call) error {
+	w.lost = true
+	return cancelByRow(w, c)
+}
+
 func signal(w *World, _ Call) error {
 	w.signal()
 	return nil
@@ -219,7 +227,7 @@ func (w *World) strike(c Call, after bool) error {
 	}
 	if w.struck == nil {
 		spec, _ := operations.Lookup(w.Op.Kind)
-		w.struck, w.beyond = &c, spec.Beyond(w.Op.Step)
+		w.struck, w.beyond = &c, spec.Beyond(w.Op.standing())
 	} else if w.struck.Step != c.Step || w.struck.Host != c.Host {
 		return nil
 	}

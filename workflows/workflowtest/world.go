@@ -60,8 +60,10 @@ type Operation struct {
 	Kind     operations.Kind
 	Deadline time.Time
 	// Input is what the request asked for.
-	Input           json.RawMessage
-	Step            string
+	Input json.RawMessage
+	Step  string
+	// Beyond is the last step past the point of no return that it has come to.
+	Beyond          string
 	Attempt         int
 	RunID           string
 	CancelRequested bool
