@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2"
 
+	"holdfast.dev/activities/activitytest"
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -180,15 +181,26 @@ func wantLeft(ids ...string) func(*world) {
 	}
 }
 
-// acts are the steps, what must be so before, and what is so after.
+// acts are the steps, what must be so before, and what is so after. Each is done
+// twice, and with the answer to each of its calls lost.
 var acts = map[string]struct {
+	proves      string
 	setUp, step func(*world) error
 	want        func(*world)
 }{
-	"attach":    {nil, attach, wantAttached},
-	"complete":  {attach, complete, wantInUse},
-	"undo":      {attach, release(false), wantLeft("own-1", "own-2")},
-	"terminate": {inUse, release(true), wantLeft("own-1")},
+	"attach":    {"cinder.Attach", nil, attach, wantAttached},
+	"complete":  {"cinder.Complete", attach, complete, wantInUse},
+	"undo":      {"cinder.Release", attach, release(false), wantLeft("own-1", "own-2")},
+	"terminate": {"cinder.Release", inUse, release(true), wantLeft("own-1")},
+}
+
+func TestEveryStepHasAnAct(t *testing.T) {
+	t.Parallel()
+	var proven []string
+	for _, c := range acts {
+		proven = append(proven, c.proves)
+	}
+	activitytest.Covers(t, "cinder", proven...)
 }
 
 func TestTwice(t *testing.T) {

@@ -120,7 +120,7 @@ func (a *Activities) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOu
 	guest, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		return a.driver.Power(ctx, in.Token.ServerID, in.Action, mark(in.Token), confirm)
 	})
-	return steps.PowerOut{PowerState: guest.PowerState}, err
+	return steps.PowerOut{PowerState: guest.shown()}, err
 }
 
 // observe reads: it neither waits for a turn nor raises the fence.
@@ -129,7 +129,7 @@ func (a *Activities) observe(ctx context.Context, t steps.Token) (steps.PowerOut
 	if faults.Is(err, faults.NotFound) {
 		return steps.PowerOut{Missing: true}, nil
 	}
-	return steps.PowerOut{PowerState: guest.PowerState}, err
+	return steps.PowerOut{PowerState: guest.shown()}, err
 }
 
 // mark names what a reboot is done for: its operation, and the attempt in it.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"holdfast.dev/activities/activitytest"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/internal/faults"
@@ -48,11 +49,13 @@ func host(t testing.TB, dir string, o simulated.Options) *libvirt.Activities {
 
 // act is a step to be tested: what must be so before, and what is so after.
 type act struct {
-	name  string
-	setUp []string // names of acts
-	run   func(context.Context, *libvirt.Activities) (any, error)
-	want  any // its answer
-	after []libvirt.Guest
+	name string
+	// proves is the step that it is; empty for what is no step.
+	proves string
+	setUp  []string // names of acts
+	run    func(context.Context, *libvirt.Activities) (any, error)
+	want   any // its answer
+	after  []libvirt.Guest
 }
 
 func power(action steps.PowerAction, generation int64) func(context.Context, *libvirt.Activities) (any, error) {
@@ -66,27 +69,27 @@ func one(state int) []libvirt.Guest {
 }
 
 var acts = []act{
-	{name: "build", want: steps.BuildOut{PowerState: libvirt.Running}, after: one(libvirt.Running),
+	{name: "build", proves: "libvirt.Build", want: steps.BuildOut{PowerState: libvirt.Running}, after: one(libvirt.Running),
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return a.Build(ctx, steps.BuildIn{Token: token(1, 1), Spec: spec()})
 		}},
-	{name: "stop", setUp: []string{"build"}, run: power(steps.PowerStop, 2),
+	{name: "stop", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerStop, 2),
 		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
-	{name: "start", setUp: []string{"build", "stop"}, run: power(steps.PowerStart, 3),
+	{name: "start", proves: "libvirt.Power", setUp: []string{"build", "stop"}, run: power(steps.PowerStart, 3),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
-	{name: "reboot", setUp: []string{"build"}, run: power(steps.PowerReboot, 3),
+	{name: "reboot", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerReboot, 3),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
-	{name: "hard-reboot", setUp: []string{"build", "stop"}, run: power(steps.PowerHardReboot, 3),
+	{name: "hard-reboot", proves: "libvirt.Power", setUp: []string{"build", "stop"}, run: power(steps.PowerHardReboot, 3),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
-	{name: "pause", setUp: []string{"build"}, run: power(steps.PowerPause, 3),
+	{name: "pause", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerPause, 3),
 		want: steps.PowerOut{PowerState: libvirt.Paused}, after: one(libvirt.Paused)},
-	{name: "unpause", setUp: []string{"build", "pause"}, run: power(steps.PowerUnpause, 4),
+	{name: "unpause", proves: "libvirt.Power", setUp: []string{"build", "pause"}, run: power(steps.PowerUnpause, 4),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
-	{name: "suspend", setUp: []string{"build"}, run: power(steps.PowerSuspend, 3),
-		want: steps.PowerOut{PowerState: libvirt.Suspended}, after: one(libvirt.Suspended)},
-	{name: "resume", setUp: []string{"build", "suspend"}, run: power(steps.PowerResume, 4),
+	{name: "suspend", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerSuspend, 3),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Suspended)},
+	{name: "resume", proves: "libvirt.Power", setUp: []string{"build", "suspend"}, run: power(steps.PowerResume, 4),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
-	{name: "destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
+	{name: "destroy", proves: "libvirt.Destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return a.Destroy(ctx, steps.DestroyIn{Token: token(5, 1)})
 		}},
@@ -94,6 +97,17 @@ var acts = []act{
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return nil, a.Pay(ctx, libvirt.Debt{ServerID: serverID, Generation: 1, Attempt: 1})
 		}},
+}
+
+func TestEveryStepHasAnAct(t *testing.T) {
+	t.Parallel()
+	var proven []string
+	for _, c := range acts {
+		if c.proves != "" {
+			proven = append(proven, c.proves)
+		}
+	}
+	activitytest.Covers(t, "libvirt", proven...)
 }
 
 func actNamed(name string) act {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 )
 
@@ -53,6 +54,9 @@ type Guest struct {
 	// or half-removed.
 	PowerState int `json:"power_state"`
 }
+
+// shown is the guest's power state as its server shows it.
+func (g Guest) shown() int { return int(servers.PowerState(g.PowerState).Shown()) }
 
 // Inventory is what a host has for guests.
 type Inventory struct {

@@ -69,7 +69,9 @@ func TestSyncPower(t *testing.T) {
 		{"stopped", 4, 0, 0, false},
 		{"paused", 3, 4, 4, true},
 		{"paused", 3, 1, 1, false},
+		{"suspended", 4, 7, 4, false}, // its memory is saved
 		{"suspended", 7, 4, 4, false},
+		{"active", 1, 7, 4, true},
 		{"error", 1, 4, 4, false},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {

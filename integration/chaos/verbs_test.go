@@ -360,7 +360,7 @@ func (v verb) end(c *cloud.Cloud, h held, op engine.Operation) (status string, e
 
 // powerOf is the power state that a guest has under each status in which its
 // server stays (contracts: status-map.json).
-var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 7}
+var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 4}
 
 // trueState is nil if the server is in a state in which it can stay and its
 // guest is in fact as its power state and its status say; adrift leaves the

@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/servers"
 )
 
 // CLI runs a command of the binary and gives its output.
@@ -93,7 +94,7 @@ func (c *Cloud) Guests() map[string]int {
 
 // Guest is what a simulated host has of a server.
 type Guest struct {
-	// Power is its power state, as the host has it.
+	// Power is its power state, as its server is to show it.
 	Power int
 	// Console is what it has said, a line for each change.
 	Console []string
@@ -113,13 +114,13 @@ func (c *Cloud) Guest(server string) (g Guest, err error) {
 		return g, err
 	}
 	var domain struct {
-		Power int `json:"power_state"`
+		Power servers.PowerState `json:"power_state"`
 	}
 	if err := json.Unmarshal(text, &domain); err != nil {
 		return g, err
 	}
 	said, err := os.ReadFile(filepath.Join(found[0], "console.log"))
-	return Guest{Power: domain.Power, Console: strings.Split(strings.TrimSpace(string(said)), "\n")}, err
+	return Guest{Power: int(domain.Power.Shown()), Console: strings.Split(strings.TrimSpace(string(said)), "\n")}, err
 }
 
 // Domains says of a server's guest whether its domain is defined.

@@ -222,7 +222,7 @@ func (w *walker) morePower() {
 	for _, c := range []struct {
 		action, status string
 		power          float64
-	}{{"pause", "PAUSED", 3}, {"unpause", "ACTIVE", 1}, {"suspend", "SUSPENDED", 7}, {"resume", "ACTIVE", 1}} {
+	}{{"pause", "PAUSED", 3}, {"unpause", "ACTIVE", 1}, {"suspend", "SUSPENDED", 4}, {"resume", "ACTIVE", 1}} {
 		w.run("server", c.action, w.drive)
 		w.becomes(w.drive, c.status)
 		if state := w.show("server", "show", w.drive)["OS-EXT-STS:power_state"]; state != c.power {

@@ -92,6 +92,17 @@ const (
 	PowerSuspended PowerState = 7
 )
 
+// Shown is what clients see of a state that a host tells. A guest whose memory
+// is saved on disk is off: libvirt says so of it, and with it the original
+// (nova/virt/libvirt: suspend is a managed save). That it can be resumed is its
+// server's VMState to say.
+func (p PowerState) Shown() PowerState {
+	if p == PowerSuspended {
+		return PowerShutdown
+	}
+	return p
+}
+
 // StatusUnknown is shown for a vm_state that the table doesn't have.
 const StatusUnknown = "UNKNOWN"
 

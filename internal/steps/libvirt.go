@@ -109,8 +109,8 @@ type PowerIn struct {
 }
 
 // PowerOut is the power state after the action, numbered as Nova does
-// (contracts: status-map.json): 0 no state, 1 running, 3 paused, 4 shut down,
-// 6 crashed, 7 suspended.
+// (contracts: status-map.json): 0 no state, 1 running, 3 paused, 4 shut down
+// (with its memory saved, too), 6 crashed.
 type PowerOut struct {
 	PowerState int `json:"power_state"`
 	// Missing says that the host has no such guest.

@@ -339,7 +339,7 @@ func (l libvirt) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, err
 // powers are the power states that actions lead to.
 var powers = map[steps.PowerAction]int{
 	steps.PowerStart: 1, steps.PowerReboot: 1, steps.PowerHardReboot: 1, steps.PowerUnpause: 1, steps.PowerResume: 1,
-	steps.PowerStop: 4, steps.PowerForceStop: 4, steps.PowerPause: 3, steps.PowerSuspend: 7,
+	steps.PowerStop: 4, steps.PowerForceStop: 4, steps.PowerPause: 3, steps.PowerSuspend: 4,
 }
 
 func (l libvirt) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, error) {

@@ -50,7 +50,7 @@ var vmStates = map[servers.PowerState]servers.VMState{
 // state that the guest is in. Quotas and the host's capacity are not asked: the
 // guest is there. Errors: Conflict, the row is there by now.
 func AdoptServer(ctx context.Context, tx store.Tx, s *Server, ports []ServerPort, devices []BlockDevice, g *Stranger) error {
-	s.VMState, s.PowerState = vmStateOf(g), g.PowerState
+	s.VMState, s.PowerState = vmStateOf(g), g.PowerState.Shown()
 	if err := InsertServer(ctx, tx, s); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func ReturnServer(ctx context.Context, tx store.Tx, g *Stranger) error {
 		return faults.New(faults.Conflict, "ServerInUse", "server %s is in use", s.ID)
 	}
 	_, err = tx.Exec(ctx, `UPDATE compute.servers SET vm_state = $2, power_state = $3, task_state = NULL, updated_at = now() WHERE id = $1`,
-		s.ID, vmStateOf(g), g.PowerState)
+		s.ID, vmStateOf(g), g.PowerState.Shown())
 	if err != nil {
 		return store.Translate(err)
 	}

@@ -10,13 +10,16 @@ import (
 	"holdfast.dev/internal/store"
 )
 
+// shownPower is servers.PowerState.Shown of what a host reports.
+const shownPower = `CASE g.power_state WHEN 7 THEN 4 ELSE g.power_state END`
+
 // SyncPower writes the power state that hosts report to the rows of servers that
 // no operation has, and says how many have changed. Hosts that are down say
 // nothing, and a report older than a row's last change neither.
 func SyncPower(ctx context.Context, tx store.Tx, downAfter time.Duration) (int, error) {
-	tag, err := tx.Exec(ctx, `UPDATE compute.servers s SET power_state = g.power_state
+	tag, err := tx.Exec(ctx, `UPDATE compute.servers s SET power_state = `+shownPower+`
 		FROM `+reported+` WHERE s.id = g.id AND s.host_id = h.id AND s.deleted_at IS NULL AND s.operation_id IS NULL
-			AND s.power_state <> g.power_state AND s.vm_state <> 'building' AND NOT h.forced_down
+			AND s.power_state <> `+shownPower+` AND s.vm_state <> 'building' AND NOT h.forced_down
 			AND h.last_seen > now() - $1::interval AND `+settled, downAfter)
 	return int(tag.RowsAffected()), store.Translate(err)
 }

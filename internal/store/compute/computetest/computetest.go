@@ -114,8 +114,9 @@ func Dump(t testing.TB, db *store.DB) string {
 	t.Helper()
 	var dump strings.Builder
 	for _, table := range []string{
-		"compute.hosts", "compute.servers", "compute.server_faults", "compute.allocations", "compute.quota_usages",
-		"engine.operations", "engine.operation_events", "engine.operation_effects",
+		"compute.hosts", "compute.servers", "compute.server_faults", "compute.server_ports", "compute.block_devices",
+		"compute.allocations", "compute.quota_usages",
+		"engine.operations", "engine.operation_events", "engine.operation_effects", "engine.operation_inbox",
 	} {
 		rows, err := db.Pool.Query(t.Context(), `SELECT (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(x))
 			WHERE key !~ '_at$|^last_seen$|^deadline$')::text FROM `+table+` x ORDER BY 1`)

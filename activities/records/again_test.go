@@ -1,0 +1,96 @@
+package records_test
+
+import (
+	"context"
+	"testing"
+
+	"holdfast.dev/activities/activitytest"
+	"holdfast.dev/activities/records"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/compute/computetest"
+)
+
+// scene is a server whose build has come to a host.
+type scene struct {
+	*world
+	server, host string
+	fence        steps.Fence
+}
+
+// act does a step.
+type act func(context.Context, *records.Activities) (any, error)
+
+// acts has a row per step: what it is in a scene.
+var acts = map[string]func(*scene) act{
+	"records.Begin": func(s *scene) act {
+		id := s.accept(operations.ServerBuild, computetest.AddServer(s, s.db, "p").ID, servers.TaskScheduling)
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Begin(ctx, steps.BeginIn{OperationID: id, RunID: "run"})
+		}
+	},
+	"records.Advance": func(s *scene) act {
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Advance(ctx, steps.AdvanceIn{Fence: s.fence, Step: operations.StepGuest, Attempt: 1, Host: s.host,
+				Intend: []operations.Effect{{Kind: operations.EffectGuest, Ref: s.server, Host: s.host, Attempt: 1}}})
+		}
+	},
+	"records.Finish": func(s *scene) act {
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Finish(ctx, steps.FinishIn{Fence: s.fence, Result: operations.ResultDone,
+				Server: &steps.ServerOutcome{VMState: new("active"), PowerState: new(1), Host: &s.host, Launched: true}})
+		}
+	},
+	"records.Host": func(s *scene) act {
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Host(ctx, steps.HostIn{HostID: s.host})
+		}
+	},
+	"records.ServerSpec": func(s *scene) act {
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.ServerSpec(ctx, steps.ServerSpecIn{Fence: s.fence})
+		}
+	},
+	"records.Plugged": func(s *scene) act {
+		computetest.InTx(s, s.db, func(tx store.Tx) error {
+			if err := compute.InsertServerPorts(s.Context(), tx, s.server, []compute.ServerPort{{PortID: "a"}}); err != nil {
+				return err
+			}
+			if err := compute.BindPort(s.Context(), tx, &compute.ServerPort{ServerID: s.server, NetworkID: "net", PortID: "a", VIFType: "bridge"}); err != nil {
+				return err
+			}
+			_, err := s.engine.Put(s.Context(), tx, engine.Event{Resource: operations.Server, ResourceID: s.server,
+				Name: engine.NetworkVIFPlugged, SenderKey: "a", Payload: []byte(`{"tag":"a","status":"completed"}`)})
+			return err
+		})
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Plugged(ctx, steps.PluggedIn{Fence: s.fence})
+		}
+	},
+}
+
+// Every step, done twice and killed at each of its round trips.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	var proven []string
+	for name, in := range acts {
+		proven = append(proven, name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			activitytest.InDatabase(t, func(t *testing.T) activitytest.Act {
+				w := newWorld(t)
+				s := &scene{world: w, host: computetest.AddHost(t, w.db, "h", computetest.Room), server: computetest.AddServer(t, w.db, "p").ID}
+				_, s.fence = s.begin(s.accept(operations.ServerBuild, s.server, servers.TaskScheduling))
+				do := in(s)
+				return activitytest.Act{DB: w.db, Do: func(ctx context.Context, db *store.DB) (any, error) {
+					return do(ctx, records.New(db, engine.New(db, compute.Resource()), func(string) {}))
+				}}
+			})
+		})
+	}
+	activitytest.Covers(t, "records", proven...)
+}
