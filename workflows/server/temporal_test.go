@@ -60,7 +60,7 @@ func lingering(w *workflowtest.World) *workflowtest.World {
 	return w
 }
 
-// powersOnTemporal are every kind done, and every way in which one ends otherwise.
+// powersOnTemporal are every kind done, failed, cancelled and cut short.
 func powersOnTemporal() map[string]told {
 	all := map[string]told{}
 	for _, k := range powerKinds {
@@ -69,14 +69,14 @@ func powersOnTemporal() map[string]told {
 		all[name+"-done"] = told{k.world, nil, completed, operations.ResultDone, k.done + ", on a host"}
 		all[name+"-cut-short"] = told{func() *workflowtest.World { return lingering(k.world()) }, cancelAt("libvirt.Power"),
 			completed, operations.ResultDone, k.done + ", on a host"}
+		all[name+"-failed"] = told{k.as(func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil,
+			failed, operations.ResultFailed, k.row(k.failed(), k.before.PowerState)}
+		all[name+"-cancelled"] = told{k.as(func(w *workflowtest.World) { cancelled(w) }), nil,
+			canceled, operations.ResultCancelled, k.row(k.before.VMState, k.before.PowerState)}
 	}
 	suspend := powerKinds[8]
-	all["suspend-failed"] = told{suspend.as(func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil,
-		failed, operations.ResultFailed, suspend.row("error", 1)}
 	all["suspend-host-down"] = told{suspend.as(func(w *workflowtest.World) { w.Down("host-1") }), nil,
 		failed, operations.ResultFailed, suspend.row("active", 0)}
-	all["suspend-cancelled-by-row"] = told{suspend.as(func(w *workflowtest.World) { cancelled(w) }), nil,
-		canceled, operations.ResultCancelled, suspend.row("active", 1)}
 	return all
 }
 
@@ -113,8 +113,10 @@ func TestOnTemporal(t *testing.T) {
 		"reset-state-cancelled-by-row": {func() *workflowtest.World { return cancelled(resetting()) }, nil, canceled, operations.ResultCancelled, isNotReset},
 		"recover-build":                {lost(operations.ServerBuild, operations.StepGuest, halfBuilt), nil, completed, operations.ResultDone, isError},
 		"recover-delete":               {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
-		"recover-stop":                 {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
-		"recover-reboot":               {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
+		"recover-stop-failed": {lost(operations.ServerStop, operations.StepGuest, func(w *workflowtest.World) { w.Place("host-1").Down("host-1") }), nil,
+			failed, operations.ResultFailed, "active, power 0, on a host"},
+		"recover-stop":   {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
+		"recover-reboot": {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
 	})
 	for name, story := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +138,32 @@ func TestOnTemporal(t *testing.T) {
 				run.Save(t, file)
 			}
 		})
+	}
+}
+
+// neverFails are kinds without a history of one that failed, and why.
+var neverFails = map[operations.Kind]string{
+	operations.ServerDelete: "what can't be removed is owed",
+}
+
+// The histories that are replayed show every kind done, failed and cancelled.
+func TestHistoriesAreComplete(t *testing.T) {
+	t.Parallel()
+	recorded := workflowtest.Recorded(t, histories)
+	for _, spec := range operations.All() {
+		if spec.Resource != operations.Server {
+			continue
+		}
+		want := map[enums.WorkflowExecutionStatus]bool{completed: true, failed: neverFails[spec.Kind] == "", canceled: !spec.Forward()}
+		for status, wanted := range want {
+			switch is := recorded[spec.Kind][status]; {
+			case wanted && !is:
+				t.Errorf("no history of a %s that Temporal shows as %s: give TestOnTemporal a story that ends so, and run\n"+
+					"\tgo run ./dev/testservices -- go test ./workflows/server -run OnTemporal -record", spec.Kind, status)
+			case is && !wanted:
+				t.Errorf("there is a history of a %s that Temporal shows as %s, which can't be", spec.Kind, status)
+			}
+		}
 	}
 }
 

@@ -168,6 +168,39 @@ func (r *Run) Save(t *testing.T, file string) {
 	}
 }
 
+// closings are the events that close a workflow, as the status that they lead to.
+var closings = map[enums.EventType]enums.WorkflowExecutionStatus{
+	enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: enums.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+	enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:    enums.WORKFLOW_EXECUTION_STATUS_FAILED,
+	enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:  enums.WORKFLOW_EXECUTION_STATUS_CANCELED,
+}
+
+// Recorded says how the operations of each kind ended in a folder's histories.
+func Recorded(t *testing.T, folder string) map[operations.Kind]map[enums.WorkflowExecutionStatus]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := map[operations.Kind]map[enums.WorkflowExecutionStatus]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h history.History
+		if err := (temporalproto.CustomJSONUnmarshalOptions{}).Unmarshal(text, &h); err != nil || len(h.Events) == 0 {
+			t.Fatalf("%s is no history: %v", file, err)
+		}
+		kind := operations.Kind(h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName())
+		if ends[kind] == nil {
+			ends[kind] = map[enums.WorkflowExecutionStatus]bool{}
+		}
+		ends[kind][closings[h.Events[len(h.Events)-1].GetEventType()]] = true
+	}
+	return ends
+}
+
 // Replay runs the workflows over every history in a folder and fails if one of
 // them would take another turn than it did.
 func Replay(t *testing.T, workflows map[operations.Kind]func(workflow.Context, steps.Ref) error, folder string) {
