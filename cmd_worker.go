@@ -107,6 +107,7 @@ func schedules(cfg *config.Config) []workers.Schedule {
 		{Workflow: periodic.SyncPowerName, Every: cfg.Compute.SyncPowerStateInterval},
 		{Workflow: periodic.PurgeName, Every: cfg.Retention.Interval},
 		{Workflow: periodic.ReclaimName, Every: min(cfg.Compute.ReclaimInstanceInterval, time.Minute)},
+		{Workflow: periodic.AddressesName, Every: cfg.Compute.HealInstanceInfoCacheInterval},
 	}
 }
 

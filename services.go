@@ -25,6 +25,7 @@ func newServices(p *process) services {
 	s := services{
 		neutron: neutron.New(p.db, p.engine, neutron.Options{
 			Client: session.Network, PlugPatience: p.cfg.Compute.VIFPluggingTimeout, PlugFatal: p.cfg.Compute.VIFPluggingIsFatal,
+			RefreshAfter: p.cfg.Compute.HealInstanceInfoCacheInterval,
 		}),
 		cinder: cinder.New(p.db, p.engine, cinder.Options{Client: session.Volume, Patience: p.cfg.Compute.VolumePatience, Log: p.log}),
 	}

@@ -4,7 +4,6 @@ package cinder
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -114,7 +114,7 @@ func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
 	_, _, verb, _ := operations.ParseID(d.OperationID)
 	terminate := verb != verbOf(operations.ServerBuild) && t.server.DeletedAt != nil
 	if err := t.release(ctx, terminate); err != nil {
-		return unavailable(err)
+		return refuses(err)
 	}
 	return a.db.InTx(ctx, func(tx store.Tx) error {
 		if _, err := a.engine.Paid(ctx, tx, "", d.OperationID, d.Seq); err != nil {
@@ -194,7 +194,7 @@ func (a *Activities) Release(ctx context.Context, in steps.ReleaseVolumesIn) (st
 		return struct{}{}, err
 	}
 	if err := t.release(ctx, in.Terminate); err != nil {
-		return struct{}{}, unavailable(err)
+		return struct{}{}, refuses(err)
 	}
 	return struct{}{}, t.write(ctx, func(tx store.Tx, serverID string) error {
 		return compute.ReleaseVolumes(ctx, tx, serverID)
@@ -203,7 +203,7 @@ func (a *Activities) Release(ctx context.Context, in steps.ReleaseVolumesIn) (st
 
 // mark names the volume that is made for a server's device.
 func mark(d *compute.BlockDevice) string {
-	return fmt.Sprintf("holdfast-%s-%d", d.ServerID, d.Position)
+	return openstack.Mark(d.ServerID, d.Position)
 }
 
 // makeAll gives every device of ours its volume; each is written down at once.

@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/openstack"
 )
 
 // about is what a call was about, for texts that name it.
@@ -63,11 +64,7 @@ func said(body []byte) string {
 	return "it was refused"
 }
 
-// unavailable makes every error of an undo one that is tried again: what stays
-// behind is worse than a call too many.
-func unavailable(err error) error {
-	if f := faults.As(err); f.Kind.Retryable() || f.Kind == faults.Superseded || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return faults.Wrap(err, faults.Unavailable, "CinderRefuses", "the block storage service refuses to let go of a volume")
+// refuses makes an error of an undo one that is tried again.
+func refuses(err error) error {
+	return openstack.Again(err, "CinderRefuses", "the block storage service refuses to let go of a volume")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/openstack"
 )
 
 // about is what a call was about, for texts that name it.
@@ -93,11 +94,7 @@ var kinds = map[int]faults.Kind{
 	http.StatusConflict:     faults.Conflict,
 }
 
-// unavailable makes every error of an undo one that is tried again: what stays
-// behind is worse than a call too many.
-func unavailable(err error) error {
-	if f := faults.As(err); f.Kind.Retryable() || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return faults.Wrap(err, faults.Unavailable, "NetworkServiceRefuses", "the network service refuses to let go of a port")
+// refuses makes an error of an undo one that is tried again.
+func refuses(err error) error {
+	return openstack.Again(err, "NetworkServiceRefuses", "the network service refuses to let go of a port")
 }

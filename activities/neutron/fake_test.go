@@ -72,7 +72,11 @@ func (f *fake) answer(r *http.Request) (int, any) {
 		return neutronError(no.status, no.kind)
 	}
 	if what == "floatingips" {
-		return http.StatusOK, object{"floatingips": append([]object{}, f.floating[r.URL.Query().Get("port_id")]...)}
+		found := []object{}
+		for _, port := range r.URL.Query()["port_id"] {
+			found = append(found, f.floating[port]...)
+		}
+		return http.StatusOK, object{"floatingips": found}
 	}
 	if what == "networks" {
 		if n, ok := f.networks[id]; ok {

@@ -4,7 +4,6 @@ package neutron
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,6 +25,8 @@ type Options struct {
 	// PlugPatience and PlugFatal are told to the workflow.
 	PlugPatience time.Duration
 	PlugFatal    bool
+	// RefreshAfter is how old addresses may be before Refresh asks again.
+	RefreshAfter time.Duration
 	// Heartbeat sends one; nil is Temporal's.
 	Heartbeat func(context.Context)
 }
@@ -110,7 +111,7 @@ func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
 		return err
 	}
 	if err := t.deallocate(ctx); err != nil {
-		return unavailable(err)
+		return refuses(err)
 	}
 	return a.db.InTx(ctx, func(tx store.Tx) error {
 		if _, err := a.engine.Paid(ctx, tx, "", d.OperationID, d.Seq); err != nil {
@@ -150,7 +151,7 @@ func (a *Activities) Deallocate(ctx context.Context, in steps.DeallocateIn) (str
 		return struct{}{}, err
 	}
 	if err := t.deallocate(ctx); err != nil {
-		return struct{}{}, unavailable(err)
+		return struct{}{}, refuses(err)
 	}
 	return struct{}{}, a.write(ctx, in.Fence, func(tx store.Tx) error {
 		return compute.UnbindPorts(ctx, tx, t.server.ID)
@@ -168,7 +169,7 @@ func (a *Activities) write(ctx context.Context, f steps.Fence, rows func(store.T
 
 // mark names the port that is made for a server's interface.
 func mark(row *compute.ServerPort) string {
-	return fmt.Sprintf("holdfast-%s-%d", row.ServerID, row.Position)
+	return openstack.Mark(row.ServerID, row.Position)
 }
 
 // owner is device_owner of a port on a host.

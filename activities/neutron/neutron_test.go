@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2"
 
+	"holdfast.dev/activities/activitytest"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -52,7 +53,7 @@ func newWorldOf(t *testing.T, project, host string, ports ...compute.ServerPort)
 	w.engine = e
 	w.a = neutron.New(w.db, e, neutron.Options{
 		Client:       func(context.Context) (*gophercloud.ServiceClient, error) { return w.client, nil },
-		PlugPatience: time.Minute, PlugFatal: true, Heartbeat: func(context.Context) {},
+		PlugPatience: time.Minute, PlugFatal: true, RefreshAfter: time.Minute, Heartbeat: func(context.Context) {},
 	})
 	w.host = computetest.AddHost(t, w.db, host, computetest.Room)
 	s := computetest.AddServer(t, w.db, project)
@@ -140,6 +141,9 @@ func (w *world) wantAllocated() {
 			w.Errorf("row %d is %+v", i, r)
 		}
 	}
+	if got, want := rows[0].FixedIPs, []compute.FixedIP{{SubnetID: "sub-1", Address: "10.0.0.1"}}; !reflect.DeepEqual(got, want) {
+		w.Errorf("addresses %+v, want %+v", got, want)
+	}
 	if got, want := rows[1].FloatingIPs, []compute.FloatingIP{{FixedAddress: "10.0.0.99", Address: "203.0.113.9"}}; !reflect.DeepEqual(got, want) {
 		w.Errorf("floating addresses of the user's own port %+v, want %+v", got, want)
 	}
@@ -162,65 +166,100 @@ func (w *world) wantDeallocated() {
 	}
 }
 
-func TestAllocateAndDeallocateTwice(t *testing.T) {
-	t.Parallel()
-	w := three(t)
-	for range 2 {
-		out, err := w.allocate()
-		if want := (steps.AllocateOut{Ports: 3, PlugPatience: time.Minute, PlugFatal: true}); err != nil || out != want {
-			t.Fatalf("%+v, %v, want %+v", out, err, want)
-		}
-		w.wantAllocated()
+// acts are the steps, what must be so before, and what is so after.
+var acts = map[string]struct {
+	proves      string
+	setUp, step func(*world) error
+	want        func(*world)
+}{
+	"allocate":   {"neutron.Allocate", nil, allocated, (*world).wantAllocated},
+	"deallocate": {"neutron.Deallocate", allocated, (*world).deallocate, (*world).wantDeallocated},
+	"refresh":    {"neutron.Refresh", moved, refresh, (*world).wantRefreshed},
+}
+
+// moved is a server whose ports have got other addresses, of which no event came.
+func moved(w *world) error {
+	if err := allocated(w); err != nil {
+		return err
 	}
-	if want := []compute.FixedIP{{SubnetID: "sub-1", Address: "10.0.0.1"}}; !reflect.DeepEqual(w.rows()[0].FixedIPs, want) {
-		t.Errorf("addresses %+v, want %+v", w.rows()[0].FixedIPs, want)
+	if _, err := w.db.Pool.Exec(w.Context(), `UPDATE compute.servers SET vm_state = 'active', task_state = NULL WHERE id = $1`, w.server); err != nil {
+		return err
 	}
-	for range 2 {
-		if err := w.deallocate(); err != nil {
-			t.Fatal(err)
-		}
-		w.wantDeallocated()
+	w.ports["made-1"]["fixed_ips"] = []any{object{"subnet_id": "sub-1", "ip_address": "10.0.0.200"}}
+	w.floating["made-1"] = []object{{"fixed_ip_address": "10.0.0.200", "floating_ip_address": "203.0.113.10", "port_id": "made-1"}}
+	delete(w.ports, "made-2")
+	return nil
+}
+
+func refresh(w *world) error {
+	_, err := w.a.Refresh(w.Context(), struct{}{})
+	return err
+}
+
+// wantRefreshed checks that the rows say what Neutron does, that a port of which
+// it says nothing stays, and that nobody is asked again so soon.
+func (w *world) wantRefreshed() {
+	w.Helper()
+	rows := w.rows()
+	if got, want := rows[0].FixedIPs, []compute.FixedIP{{SubnetID: "sub-1", Address: "10.0.0.200"}}; !reflect.DeepEqual(got, want) {
+		w.Errorf("addresses %+v, want %+v", got, want)
+	}
+	if got, want := rows[0].FloatingIPs, []compute.FloatingIP{{FixedAddress: "10.0.0.200", Address: "203.0.113.10"}}; !reflect.DeepEqual(got, want) {
+		w.Errorf("floating addresses %+v, want %+v", got, want)
+	}
+	if got := rows[2].FixedIPs; len(got) != 1 || got[0].Address != "10.0.0.50" {
+		w.Errorf("a port that Neutron has forgotten has the addresses %+v", got)
+	}
+	calls := len(w.calls)
+	if out, err := w.a.Refresh(w.Context(), struct{}{}); err != nil || out != (steps.MaintenanceOut{}) || len(w.calls) != calls {
+		w.Errorf("asked again: %+v, %v, calls %v", out, err, w.calls[calls:])
 	}
 }
 
-// Each call's answer is lost in turn, and the step is done again.
-func TestAnswersAreLost(t *testing.T) {
+// What is being built or deleted is left to its operation.
+func TestRefreshLeavesAlone(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		setUp, step func(*world) error
-		want        func(*world)
-	}{
-		"allocate":          {nil, allocated, (*world).wantAllocated},
-		"deallocate":        {allocated, (*world).deallocate, (*world).wantDeallocated},
-		"allocate and undo": {nil, func(w *world) error { _, err := w.allocate(); return err }, nil},
-	} {
+	for _, but := range []string{`vm_state = 'building'`, `task_state = 'deleting'`, `deleted_at = now()`} {
+		w := ready(t, moved)
+		if _, err := w.db.Pool.Exec(t.Context(), `UPDATE compute.servers SET `+but+` WHERE id = $1`, w.server); err != nil {
+			t.Fatal(err)
+		}
+		calls := len(w.calls)
+		if err := refresh(w); err != nil || len(w.calls) != calls {
+			t.Errorf("%s: %v, calls %v", but, err, w.calls[calls:])
+		}
+	}
+}
+
+func TestEveryStepHasAnAct(t *testing.T) {
+	t.Parallel()
+	var proven []string
+	for _, c := range acts {
+		proven = append(proven, c.proves)
+	}
+	activitytest.Covers(t, "neutron", proven...)
+}
+
+func ready(t *testing.T, setUp func(*world) error) *world {
+	t.Helper()
+	w := three(t)
+	if setUp != nil {
+		if err := setUp(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	for name, c := range acts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for at := 0; ; at++ {
-				w := three(t)
-				if c.setUp != nil {
-					if err := c.setUp(w); err != nil {
-						t.Fatal(err)
-					}
-				}
-				w.loseAt = len(w.calls) + at
-				err := c.step(w)
-				if err == nil && w.loseAt >= len(w.calls) {
-					if at < 4 {
-						t.Errorf("only %d calls", at)
-					}
-					return
-				}
-				w.loseAt = -1
-				if c.want == nil { // what an undo finds
-					if err := w.deallocate(); err != nil {
-						t.Fatal(err)
-					}
-					w.wantDeallocated()
-					continue
-				}
+			w := ready(t, c.setUp)
+			for range 2 {
 				if err := c.step(w); err != nil {
-					t.Fatalf("after the answer to call %d was lost: %v", at, err)
+					t.Fatal(err)
 				}
 				c.want(w)
 			}
@@ -228,8 +267,45 @@ func TestAnswersAreLost(t *testing.T) {
 	}
 }
 
+// Each call's answer is lost in turn, and the step is done again; what an
+// allocation leaves half-done can be undone as well.
+func TestAnswersAreLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range acts {
+		for _, undone := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, undone %t", name, undone), func(t *testing.T) {
+				t.Parallel()
+				for at := 0; ; at++ {
+					w := ready(t, c.setUp)
+					w.loseAt = len(w.calls) + at
+					err := c.step(w)
+					if err == nil && w.loseAt >= len(w.calls) {
+						if at < 2 {
+							t.Errorf("only %d calls", at)
+						}
+						return
+					}
+					w.loseAt = -1
+					step, want := c.step, c.want
+					if undone {
+						step, want = (*world).deallocate, (*world).wantDeallocated
+					}
+					if err := step(w); err != nil {
+						t.Fatalf("after the answer to call %d was lost: %v", at, err)
+					}
+					want(w)
+				}
+			})
+		}
+	}
+}
+
+// allocated gives the server its ports, and checks the answer.
 func allocated(w *world) error {
-	_, err := w.allocate()
+	out, err := w.allocate()
+	if want := (steps.AllocateOut{Ports: 3, PlugPatience: time.Minute, PlugFatal: true}); err == nil && out != want {
+		w.Errorf("allocated: %+v, want %+v", out, want)
+	}
 	return err
 }
 

@@ -17,6 +17,8 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
+	"holdfast.dev/internal/leftovers"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -35,7 +37,8 @@ func Audit(env *Env) *cobra.Command {
 		Use:   "audit",
 		Short: "Look for what is stuck or leaked; silent if nothing is",
 		Long: `Asks every probe, or those named, whether the database agrees with itself and
-with what hosts report. Silence and exit code 0: it does. Otherwise a line for
+with what hosts report, and Neutron and Cinder for what was made for servers
+that don't have it. Silence and exit code 0: all is well. Otherwise a line for
 each finding, and exit code 1. What hosts and services that are down still owe
 is no finding; --json counts it. Nothing is changed and no guest is destroyed.
 
@@ -46,8 +49,7 @@ rows that are behind their host catch up. It says what it did, and then audits.
 ` + exitCodes,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := append(newEngine(nil).Probes(), compute.Probes...)
-			chosen, err := choose(all, a.probes)
+			chosen, err := choose(probes(nil, nil), a.probes)
 			switch {
 			case err != nil:
 				return err
@@ -58,7 +60,7 @@ rows that are behind their host catch up. It says what it did, and then audits.
 			if err != nil {
 				return err
 			}
-			return env.withDB(cmd.Context(), func(db *store.DB) error { return a.run(cmd.Context(), cmd.OutOrStdout(), cfg, db, chosen) })
+			return env.withDB(cmd.Context(), func(db *store.DB) error { return a.run(cmd.Context(), cmd.OutOrStdout(), cfg, db) })
 		},
 	}
 	flags := cmd.Flags()
@@ -67,6 +69,15 @@ rows that are behind their host catch up. It says what it did, and then audits.
 	flags.BoolVar(&a.adopt, "adopt", false, "first make rows true of what hosts have (after a restore from a backup)")
 	flags.BoolVar(&a.asJSON, "json", false, "write JSON")
 	return cmd
+}
+
+// probes are all that there are; without a database they can only be listed.
+func probes(db *store.DB, cfg *config.Config) []engine.Probe {
+	var services leftovers.Services
+	if cfg != nil && cfg.OpenStack.AuthURL != "" {
+		services = openstack.NewSession(openstack.Options(cfg.OpenStack))
+	}
+	return slices.Concat(newEngine(db).Probes(), compute.Probes, leftovers.Probes(db, services))
 }
 
 // choose gives the probes that are named, or all.
@@ -112,9 +123,12 @@ type audited struct {
 	Adopted []hosts.Adopted `json:"adopted,omitempty"`
 }
 
-func (a audit) run(ctx context.Context, w io.Writer, cfg *config.Config, db *store.DB, chosen []engine.Probe) error {
+func (a audit) run(ctx context.Context, w io.Writer, cfg *config.Config, db *store.DB) error {
 	var out audited
-	var err error
+	chosen, err := choose(probes(db, cfg), a.probes)
+	if err != nil {
+		return err
+	}
 	if a.adopt {
 		if out.Adopted, err = adopt(ctx, cfg, db); err != nil {
 			return err

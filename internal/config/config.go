@@ -68,6 +68,8 @@ type Compute struct {
 	// ReclaimInstanceInterval is how long a deleted server can be restored; 0
 	// deletes at once.
 	ReclaimInstanceInterval time.Duration `koanf:"reclaim_instance_interval"`
+	// HealInstanceInfoCacheInterval is the time between two looks at addresses.
+	HealInstanceInfoCacheInterval time.Duration `koanf:"heal_instance_info_cache_interval"`
 }
 
 // Retention is how long what is over is kept; 0 is for ever.

@@ -146,11 +146,12 @@ func (c *Config) check() error {
 		}
 	}
 	for name, value := range map[string]time.Duration{
-		"compute.sync_power_state_interval": c.Compute.SyncPowerStateInterval,
-		"compute.reclaim_instance_interval": c.Compute.ReclaimInstanceInterval,
-		"retention.interval":                c.Retention.Interval,
-		"retention.deleted_servers":         c.Retention.DeletedServers,
-		"retention.operations":              c.Retention.Operations,
+		"compute.sync_power_state_interval":         c.Compute.SyncPowerStateInterval,
+		"compute.reclaim_instance_interval":         c.Compute.ReclaimInstanceInterval,
+		"retention.interval":                        c.Retention.Interval,
+		"retention.deleted_servers":                 c.Retention.DeletedServers,
+		"retention.operations":                      c.Retention.Operations,
+		"compute.heal_instance_info_cache_interval": c.Compute.HealInstanceInfoCacheInterval,
 	} {
 		if value < 0 {
 			return invalid("%s must not be negative", name)

@@ -6,18 +6,30 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gophercloud/gophercloud/v2"
+	keystone "github.com/gophercloud/gophercloud/v2/openstack"
+
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/store/compute"
 )
 
+// ServerAddresses is the function of that name in the caller's own name.
+func (c *Caller) ServerAddresses(ctx context.Context, who identity.Identity, serverIDs ...string) ([]compute.PortAddresses, error) {
+	client, err := c.client(who, keystone.NewNetworkV2)
+	if err != nil {
+		return nil, err
+	}
+	return ServerAddresses(ctx, client, serverIDs...)
+}
+
 // ServerAddresses gives the addresses of all ports of servers. A Neutron without
 // floating addresses has none. Errors: Unavailable.
-func (c *Caller) ServerAddresses(ctx context.Context, who identity.Identity, serverIDs ...string) ([]compute.PortAddresses, error) {
+func ServerAddresses(ctx context.Context, neutron *gophercloud.ServiceClient, serverIDs ...string) ([]compute.PortAddresses, error) {
 	var all []compute.PortAddresses
 	for part := range slices.Chunk(serverIDs, mostInQuery) {
 		var document struct{ Ports []compute.PortAddresses }
-		if err := c.network(ctx, who, &document, "ports"+anyOf("device_id", part)); err != nil {
+		if err := get(ctx, neutron, &document, "ports"+anyOf("device_id", part)); err != nil {
 			return nil, err
 		}
 		all = append(all, document.Ports...)
@@ -37,7 +49,7 @@ func (c *Caller) ServerAddresses(ctx context.Context, who identity.Identity, ser
 				PortID string `json:"port_id"`
 			} `json:"floatingips"`
 		}
-		err := c.network(ctx, who, &document, "floatingips"+anyOf("port_id", ids))
+		err := get(ctx, neutron, &document, "floatingips"+anyOf("port_id", ids))
 		if err != nil && !faults.Is(err, faults.NotFound) {
 			return nil, err
 		}

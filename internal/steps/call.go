@@ -9,6 +9,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
 )
 
 // ControlQueue is served by control workers.
@@ -52,6 +54,9 @@ type Retry struct {
 	Initial, Max time.Duration
 	// Attempts bounds the tries; zero is no bound.
 	Attempts int32
+	// Once are kinds of fault, among those that are worth another try elsewhere,
+	// that the same worker would only have again.
+	Once []faults.Kind
 }
 
 var (
@@ -71,18 +76,28 @@ var table []Step
 // All gives every step, for the tests that walk names and options.
 func All() []Step { return append([]Step(nil), table...) }
 
+// define adds a step. On a host, one whose tries are few doesn't repeat what has
+// broken an assumption of the program: it would there again, and perhaps not on
+// another host.
 func define(s Step) Step {
+	if s.Place == OnHost && s.Retry.Attempts > 0 {
+		s.Retry.Once = []faults.Kind{faults.Internal}
+	}
 	table = append(table, s)
 	return s
 }
 
 func (r Retry) policy() *temporal.RetryPolicy {
-	return &temporal.RetryPolicy{
+	p := &temporal.RetryPolicy{
 		InitialInterval:    r.Initial,
 		BackoffCoefficient: 2,
 		MaximumInterval:    r.Max,
 		MaximumAttempts:    r.Attempts,
 	}
+	for _, kind := range r.Once {
+		p.NonRetryableErrorTypes = append(p.NonRetryableErrorTypes, string(kind))
+	}
+	return p
 }
 
 // Until bounds the steps called with the returned context: none of them, its

@@ -42,6 +42,10 @@ type NeutronActivities interface {
 	// Deallocate deletes ours, by row and by mark, and unbinds users' own; what
 	// is gone already is success. Errors: Unavailable, Superseded.
 	Deallocate(context.Context, DeallocateIn) (struct{}, error)
+	// Refresh writes what Neutron says of the addresses of some servers' ports,
+	// for no operation: events about them may have been lost. It is idempotent
+	// as reading is. Errors: Unavailable.
+	Refresh(context.Context, struct{}) (MaintenanceOut, error)
 }
 
 // Neutron is the family's caller.
@@ -57,6 +61,7 @@ func serviceStep(name string, retry Retry) Step {
 var (
 	neutronAllocate   = serviceStep("neutron.Allocate", service)
 	neutronDeallocate = serviceStep("neutron.Deallocate", undo)
+	neutronRefresh    = serviceStep("neutron.Refresh", service)
 )
 
 // Allocate gives a server its ports.
@@ -68,4 +73,9 @@ func (neutronSteps) Allocate(ctx workflow.Context, in AllocateIn) (AllocateOut, 
 func (neutronSteps) Deallocate(ctx workflow.Context, in DeallocateIn) error {
 	_, err := call[struct{}](ctx, neutronDeallocate, ControlQueue, in)
 	return err
+}
+
+// Refresh reads the addresses of servers that were not asked for in a while.
+func (neutronSteps) Refresh(ctx workflow.Context) (MaintenanceOut, error) {
+	return call[MaintenanceOut](ctx, neutronRefresh, ControlQueue, struct{}{})
 }

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 )
@@ -120,6 +121,53 @@ func TestACallCarriesItsOptions(t *testing.T) {
 	if info.TaskQueue != "host/h" || info.StartToCloseTimeout != 20*time.Minute || info.HeartbeatTimeout != 10*time.Second || info.ScheduleToCloseTimeout != 30*time.Minute {
 		t.Errorf("queue %s, start-to-close %s, heartbeat %s, schedule-to-close %s",
 			info.TaskQueue, info.StartToCloseTimeout, info.HeartbeatTimeout, info.ScheduleToCloseTimeout)
+	}
+}
+
+// How often a step is tried by the kind of its fault: a bug of a host's once,
+// unless it is an undo, which is repeated until it is done.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	build := func(ctx workflow.Context) error {
+		_, err := steps.Libvirt.Build(ctx, "h", steps.BuildIn{})
+		return err
+	}
+	destroy := func(ctx workflow.Context) error { return steps.Libvirt.Destroy(ctx, "h", steps.DestroyIn{}) }
+	allocate := func(ctx workflow.Context) error {
+		_, err := steps.Neutron.Allocate(ctx, steps.AllocateIn{})
+		return err
+	}
+	const most = 7 // the activity works then
+	for _, c := range []struct {
+		step  string
+		story func(workflow.Context) error
+		kind  faults.Kind
+		tries int
+	}{
+		{"libvirt.Build", build, faults.Internal, 1},
+		{"libvirt.Build", build, faults.Unavailable, 5},
+		{"libvirt.Build", build, faults.Invalid, 1},
+		{"libvirt.Destroy", destroy, faults.Internal, most},
+		{"neutron.Allocate", allocate, faults.Internal, 5},
+	} {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+		env, tries := suite.NewTestWorkflowEnvironment(), 0
+		env.RegisterActivityWithOptions(func(context.Context, map[string]any) (map[string]any, error) {
+			if tries++; tries == most {
+				return nil, nil
+			}
+			return nil, steps.Encode(faults.New(c.kind, "X", "it failed"))
+		}, activity.RegisterOptions{Name: c.step})
+		env.ExecuteWorkflow(func(ctx workflow.Context) error {
+			if err := c.story(ctx); err != nil && steps.Decode(err).Kind != c.kind {
+				t.Errorf("%s ended with %v", c.step, err)
+			}
+			return nil
+		})
+		if tries != c.tries {
+			t.Errorf("%s with a fault of kind %s is tried %d times, want %d", c.step, c.kind, tries, c.tries)
+		}
 	}
 }
 

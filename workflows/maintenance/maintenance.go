@@ -1,5 +1,5 @@
 // Package maintenance has the workflows of periodic work. They carry out no
-// operation and hold no resource: each repeats a step of the family maintenance
+// operation and hold no resource: each repeats a step that does a bounded part
 // until there is nothing more to do, and the next schedule begins anew.
 // Schedules are made and corrected by control workers (workers/schedules.go).
 //
@@ -18,6 +18,7 @@ const (
 	SyncPowerName = "maintenance.sync-power"
 	PurgeName     = "maintenance.purge"
 	ReclaimName   = "maintenance.reclaim"
+	AddressesName = "maintenance.addresses"
 )
 
 // Workflows are what this package carries out, by name.
@@ -25,6 +26,7 @@ var Workflows = map[string]func(workflow.Context) error{
 	SyncPowerName: SyncPower,
 	PurgeName:     Purge,
 	ReclaimName:   Reclaim,
+	AddressesName: Addresses,
 }
 
 // maxParts bounds one run: what is left is the next one's.
@@ -39,6 +41,10 @@ func Purge(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Pu
 
 // Reclaim asks for the delete of servers that were soft-deleted long enough ago.
 func Reclaim(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Reclaim) }
+
+// Addresses reads servers' addresses from Neutron, whose events about them may
+// have been lost (Nova: heal_instance_info_cache_interval).
+func Addresses(ctx workflow.Context) error { return repeat(ctx, steps.Neutron.Refresh) }
 
 func repeat(ctx workflow.Context, part func(workflow.Context) (steps.MaintenanceOut, error)) error {
 	for range maxParts {

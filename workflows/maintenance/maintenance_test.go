@@ -32,6 +32,9 @@ const histories = "testdata/histories"
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
+// partial are the steps that runs repeat.
+var partial = []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim", "neutron.Refresh"}
+
 // parts answers with More as often as it is told.
 func parts(n int) func(context.Context, struct{}) (steps.MaintenanceOut, error) {
 	return func(context.Context, struct{}) (steps.MaintenanceOut, error) {
@@ -50,7 +53,7 @@ func TestRunsAreBounded(t *testing.T) {
 			env, taken := suite.NewTestWorkflowEnvironment(), 0
 			answer := parts(more)
 			f := func(ctx context.Context, in struct{}) (steps.MaintenanceOut, error) { taken++; return answer(ctx, in) }
-			for _, step := range []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim"} {
+			for _, step := range partial {
 				env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: step})
 			}
 			env.ExecuteWorkflow(w)
@@ -74,7 +77,7 @@ func TestOnTemporal(t *testing.T) {
 	for name, f := range maintenance.Workflows {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: name})
 	}
-	for _, step := range []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim"} {
+	for _, step := range partial {
 		w.RegisterActivityWithOptions(parts(3), activity.RegisterOptions{Name: step})
 	}
 	if err := w.Start(); err != nil {

@@ -53,6 +53,11 @@ func (n neutron) Deallocate(_ context.Context, in steps.DeallocateIn) (struct{},
 	})
 }
 
+// Refresh is no operation's: the world has no addresses.
+func (n neutron) Refresh(context.Context, struct{}) (steps.MaintenanceOut, error) {
+	return steps.MaintenanceOut{}, nil
+}
+
 // Plugged has them plugged at the second look, or never.
 func (r records) Plugged(_ context.Context, in steps.PluggedIn) (steps.PluggedOut, error) {
 	w := r.w

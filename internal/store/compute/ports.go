@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 )
@@ -157,6 +159,29 @@ func SetAddresses(ctx context.Context, tx store.Tx, asked time.Time, ports []Por
 		}
 	}
 	return nil
+}
+
+// StaleAddresses gives servers, at most limit, with a port whose addresses
+// Neutron was last asked for longer than age ago, the longest first. One that is
+// being built or deleted is left to its operation.
+func StaleAddresses(ctx context.Context, q store.Queryer, age time.Duration, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT s.id::text FROM compute.server_ports p JOIN compute.servers s ON s.id = p.server_id
+		WHERE p.bound AND p.addresses_at < now() - $1::interval AND s.deleted_at IS NULL
+			AND s.vm_state <> 'building' AND s.task_state IS DISTINCT FROM 'deleting'
+		GROUP BY s.id ORDER BY min(p.addresses_at), s.id LIMIT $2`, age, limit)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return ids, store.Translate(err)
+}
+
+// AskedForAddresses writes that Neutron was asked for the addresses of servers,
+// also for ports of which it knew nothing.
+func AskedForAddresses(ctx context.Context, tx store.Tx, asked time.Time, serverIDs []string) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET addresses_at = $2
+		WHERE server_id = ANY ($1::uuid[]) AND bound AND addresses_at < $2`, serverIDs, asked)
+	return store.Translate(err)
 }
 
 // listOf keeps null out of jsonb columns.
