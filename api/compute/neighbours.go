@@ -20,6 +20,10 @@ type Neighbours interface {
 	SecurityGroups(ctx context.Context, who identity.Identity) (map[string]string, error)
 	ServerSecurityGroups(ctx context.Context, who identity.Identity, serverIDs ...string) (map[string][]openstack.SecurityGroup, error)
 	ServerAddresses(ctx context.Context, who identity.Identity, serverIDs ...string) ([]compute.PortAddresses, error)
+	Interfaces(ctx context.Context, who identity.Identity, serverID string) ([]openstack.Interface, error)
+	Interface(ctx context.Context, who identity.Identity, portID string) (*openstack.Interface, error)
+	AddFixedIP(ctx context.Context, who identity.Identity, serverID, networkID string) error
+	RemoveFixedIP(ctx context.Context, who identity.Identity, serverID, address string) error
 	Volume(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 	Snapshot(ctx context.Context, who identity.Identity, id string) (*openstack.Volume, error)
 	VolumeTypes(ctx context.Context, who identity.Identity) (map[string]string, error)

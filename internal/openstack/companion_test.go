@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,48 @@ func TestCompanions(t *testing.T) {
 		_, stranger := caller.Image(t.Context(), other, id)
 		_, gone := session.ImageFile(t.Context(), absent)
 		missing(t, stranger, gone)
+	})
+	t.Run("network", func(t *testing.T) {
+		neutron := cloud.At(t, cloud.Network)
+		network := neutron.Want(201, token, "POST", "/v2.0/networks", `{"network": {"name": "n"}}`).TextAt("network", "id")
+		for _, cidr := range []string{"10.0.0.0/30", "10.1.0.0/30"} { // two addresses each, of which the gateway has one
+			neutron.Want(201, token, "POST", "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "`+cidr+`"}}`)
+		}
+		port := neutron.Want(201, token, "POST", "/v2.0/ports", `{"port": {"network_id": "`+network+`", "device_id": "`+absent+`"}}`).TextAt("port", "id")
+		has := func(want ...string) {
+			t.Helper()
+			p, err := caller.Interface(t.Context(), demo, port)
+			if err != nil || p.NetworkID != network || p.DeviceID != absent || p.MAC == "" || p.Status == "" {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			var got []string
+			for _, ip := range p.FixedIPs {
+				got = append(got, ip.Address)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("addresses %v, want %v", got, want)
+			}
+		}
+		has("10.0.0.2")
+		if all, err := caller.Interfaces(t.Context(), demo, absent); err != nil || len(all) != 1 || all[0].ID != port {
+			t.Errorf("%+v, %v", all, err)
+		}
+		if err := caller.AddFixedIP(t.Context(), demo, absent, network); err != nil {
+			t.Fatal(err)
+		}
+		has("10.0.0.2", "10.1.0.2")
+		if err := caller.AddFixedIP(t.Context(), demo, absent, network); !faults.Is(err, faults.NoCapacity) {
+			t.Errorf("a full network: %v", err)
+		}
+		if err := caller.RemoveFixedIP(t.Context(), demo, absent, "10.0.0.2"); err != nil {
+			t.Fatal(err)
+		}
+		has("10.1.0.2")
+		_, stranger := caller.Interface(t.Context(), other, port)
+		missing(t, stranger, caller.RemoveFixedIP(t.Context(), demo, absent, "10.0.0.2"), caller.AddFixedIP(t.Context(), demo, absent, absent),
+			caller.AddFixedIP(t.Context(), other, absent, network), caller.RemoveFixedIP(t.Context(), other, absent, "10.1.0.2"))
+		has("10.1.0.2")
 	})
 	t.Run("volume", func(t *testing.T) {
 		cinder := cloud.At(t, cloud.Volume)
