@@ -60,20 +60,8 @@ func (s *Service) sendEvents(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.wake:
-		case <-timer.C:
-		}
-		if err := s.sendWaiting(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn("the compute service took no events", "error", err)
-		}
-		timer.Reset(retryAfter)
-	}
+	s.events.Run(ctx, retryAfter, s.sendWaiting, func(err error) { s.Log.Warn("the compute service took no events", "error", err) })
+	return nil
 }
 
 func (s *Service) sendWaiting(ctx context.Context) error {

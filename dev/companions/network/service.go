@@ -36,12 +36,12 @@ type Config struct {
 type Service struct {
 	Config
 	router *service.Router
-	wake   chan struct{} // an event was stored
+	events service.Work
 }
 
 // New makes the service; its schema must have been migrated.
 func New(cfg Config) *Service {
-	s := &Service{Config: cfg, wake: make(chan struct{}, 1)}
+	s := &Service{Config: cfg, events: service.NewWork()}
 	s.router = service.NewRouter("network", cfg.Auth, writeFault, cfg.Log)
 	s.routes()
 	return s
@@ -102,8 +102,5 @@ func (s *Service) changed() {
 	if s.Changed != nil {
 		s.Changed()
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.events.Wake()
 }

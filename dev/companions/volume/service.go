@@ -42,7 +42,7 @@ type Config struct {
 type Service struct {
 	Config
 	router *service.Router
-	wake   chan struct{} // there is work
+	work   service.Work
 }
 
 // New makes the service; its schema must have been migrated.
@@ -50,7 +50,7 @@ func New(cfg Config) (*Service, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("the folder of volumes: %w", err)
 	}
-	s := &Service{Config: cfg, wake: make(chan struct{}, 1)}
+	s := &Service{Config: cfg, work: service.NewWork()}
 	s.router = service.NewRouter("volume", cfg.Auth, writeFault, cfg.Log)
 	s.routes()
 	return s, nil
@@ -219,16 +219,9 @@ func forbidden(rule string) error {
 func (s *Service) write(ctx context.Context, f func(tx pgx.Tx) error) error {
 	err := pgx.BeginFunc(ctx, s.Pool, f)
 	if err == nil {
-		s.nudge()
+		s.work.Wake()
 	}
 	return err
-}
-
-func (s *Service) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // faultNames are the keys of Cinder's fault bodies.

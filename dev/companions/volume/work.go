@@ -24,20 +24,8 @@ const lookAgain = 2 * time.Second
 
 // Run does the work until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.wake:
-		case <-timer.C:
-		}
-		if err := s.workAll(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Error("work on volumes", "error", err)
-		}
-		timer.Reset(lookAgain)
-	}
+	s.work.Run(ctx, lookAgain, s.workAll, func(err error) { s.Log.Error("work on volumes", "error", err) })
+	return nil
 }
 
 // workAll works until nothing waits, oldest first.
