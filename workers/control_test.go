@@ -53,6 +53,13 @@ func newCloud(t *testing.T) *cloud {
 // newCloudWith has a network service.
 func newCloudWith(t *testing.T, network neutron.Options) *cloud {
 	t.Helper()
+	return newCloudOf(t, network, cinder.Options{}, func(*workers.ControlConfig) {})
+}
+
+// newCloudOf has a network and a block storage service, and a control worker
+// that is changed as asked.
+func newCloudOf(t *testing.T, network neutron.Options, storage cinder.Options, change func(*workers.ControlConfig)) *cloud {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), testenv.Database(t), 16)
 	if err != nil {
@@ -73,18 +80,18 @@ func newCloudWith(t *testing.T, network neutron.Options) *cloud {
 	t.Cleanup(link.Close)
 	starter := e.NewStarter(c, steps.ControlQueue, 64, 4)
 	loops := e.NewLoops(c, steps.ControlQueue)
-	background(t, func(ctx context.Context) error {
-		return workers.Control(ctx, workers.ControlConfig{
-			Client:      c,
-			Records:     records.New(db, e, starter.Offer),
-			Placement:   placement.New(db, e, scheduler.Default()),
-			Neutron:     neutron.New(db, e, network),
-			Cinder:      cinder.New(db, e, cinder.Options{}),
-			Maintenance: maintenance.New(db, e, maintenance.Options{Offer: starter.Offer, DownAfter: time.Minute}),
-			Beside:      []func(context.Context){starter.Run, loops.Run},
-			Log:         log,
-		})
-	})
+	cfg := workers.ControlConfig{
+		Client:      c,
+		Records:     records.New(db, e, starter.Offer),
+		Placement:   placement.New(db, e, scheduler.Default()),
+		Neutron:     neutron.New(db, e, network),
+		Cinder:      cinder.New(db, e, storage),
+		Maintenance: maintenance.New(db, e, maintenance.Options{Offer: starter.Offer, DownAfter: time.Minute}),
+		Beside:      []func(context.Context){starter.Run, loops.Run},
+		Log:         log,
+	}
+	change(&cfg)
+	background(t, func(ctx context.Context) error { return workers.Control(ctx, cfg) })
 	return &cloud{db: db, engine: e, offer: starter.Offer, knock: starter.Knock,
 		hosts: workers.HostConfig{Client: c, LinkURL: link.URL, Key: key, Heartbeat: 500 * time.Millisecond, Log: log}}
 }
@@ -123,17 +130,27 @@ func (c *cloud) host(t *testing.T, name, dir string) (stop func()) {
 // build asks for a server with the ports.
 func (c *cloud) build(t *testing.T, ports ...compute.ServerPort) string {
 	t.Helper()
+	return c.buildIn(t, "p", func(string) {}, ports, nil)
+}
+
+// buildIn asks for a server of a project; before is told of its id.
+func (c *cloud) buildIn(t *testing.T, project string, before func(id string), ports []compute.ServerPort, devices []compute.BlockDevice) string {
+	t.Helper()
 	id := uuid.NewString()
+	before(id)
 	c.accept(t, operations.ServerBuild, id, func(tx store.Tx) error {
 		s := &compute.Server{
-			ID: id, ProjectID: "p", UserID: "u", Name: "web", Hostname: "web", ImageID: "cirros",
+			ID: id, ProjectID: project, UserID: "u", Name: "web", Hostname: "web", ImageID: "cirros",
 			Flavor: compute.Flavor{ID: "1", Name: "m1.tiny", VCPUs: 1, MemoryMB: 512, RootGB: 1, Public: true},
 			VCPUs:  1, MemoryMB: 512, DiskGB: 1, VMState: servers.VMBuilding, TaskState: servers.TaskScheduling,
 		}
-		if err := compute.ChargeQuota(t.Context(), tx, "p", s.Delta()); err != nil {
+		if err := compute.ChargeQuota(t.Context(), tx, project, s.Delta()); err != nil {
 			return err
 		}
 		if err := compute.InsertServer(t.Context(), tx, s); err != nil {
+			return err
+		}
+		if err := compute.InsertBlockDevices(t.Context(), tx, id, devices); err != nil {
 			return err
 		}
 		return compute.InsertServerPorts(t.Context(), tx, id, ports)
@@ -143,8 +160,13 @@ func (c *cloud) build(t *testing.T, ports ...compute.ServerPort) string {
 
 func (c *cloud) delete(t *testing.T, id string) {
 	t.Helper()
+	c.deleteOf(t, "p", id)
+}
+
+func (c *cloud) deleteOf(t *testing.T, project, id string) {
+	t.Helper()
 	c.accept(t, operations.ServerDelete, id, func(tx store.Tx) error {
-		_, err := compute.LockServer(t.Context(), tx, "p", id)
+		_, err := compute.LockServer(t.Context(), tx, project, id)
 		return err
 	})
 }
