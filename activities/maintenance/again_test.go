@@ -25,6 +25,13 @@ var acts = map[string]func(*world) act{
 			return a.SyncPower(ctx, struct{}{})
 		}
 	},
+	"maintenance.Reclaim": func(w *world) act {
+		w.o.ReclaimAfter = time.Hour
+		w.exec(`UPDATE compute.servers SET soft_deleted_at = now() - interval '2 h' WHERE id = $1`, w.server("soft-delete", 4))
+		return func(ctx context.Context, a *Activities) (steps.MaintenanceOut, error) {
+			return a.Reclaim(ctx, struct{}{})
+		}
+	},
 	"maintenance.Purge": func(w *world) act {
 		gone := w.server("deleted", 0)
 		w.exec(`UPDATE compute.servers SET deleted_at = now() - interval '30 h', host_id = NULL WHERE id = $1`, gone)
