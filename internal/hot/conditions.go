@@ -31,6 +31,7 @@ func (s *Stack) loadConditions() error {
 	m, ok := v.(*value.Map)
 	if !ok {
 		e := aboutConditions("Condition definitions must be a map. Found a %s instead", value.TypeName(v))
+		e.About = "Conditions validation error"
 		e.Line = s.Template.body.LineOf(section)
 		return e
 	}

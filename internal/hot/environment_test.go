@@ -101,7 +101,7 @@ resource_registry:
 		}
 	}
 	_, err := e.Registry.Find("Nope", "r", types)
-	if err.Error() != "The Resource Type (Nope) could not be found." || classOf(err) != ValidationFailed {
+	if err.Error() != "The Resource Type (Nope) could not be found." || Class(err) != ValidationFailed {
 		t.Errorf("%v", err)
 	}
 }
@@ -165,7 +165,7 @@ parameter_merge_strategies: {default: deep_merge, o: overwrite}`,
 		t.Errorf("%v, %v", first, err)
 	}
 	files["6"] = "parameters: {s: c}\nparameter_merge_strategies: {s: merge}"
-	if _, err := environmentOf(t, "").MergeFiles([]string{"1", "6"}, files, schemas); classOf(err) != ConflictingMerge {
+	if _, err := environmentOf(t, "").MergeFiles([]string{"1", "6"}, files, schemas); Class(err) != ConflictingMerge {
 		t.Errorf("%v", err)
 	}
 	files["1"] += "\nparameter_merge_strategies: {default: deep_merge, o: overwrite}"

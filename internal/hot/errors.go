@@ -82,8 +82,9 @@ func invalid(path, format string, args ...any) *Error {
 	return &Error{Class: ValidationFailed, Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-// classOf is the class of any error of this package or of package value.
-func classOf(err error) string {
+// Class is the class of any error of this package or of package value; "" of
+// any other.
+func Class(err error) string {
 	var own *Error
 	var raised *value.Error
 	switch {

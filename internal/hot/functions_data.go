@@ -439,7 +439,7 @@ var contains = &function{
 var selectFrom = &function{
 	check: func(c *call) error {
 		list, err := unpack(c.args, 2)
-		if classOf(err) == ValueError {
+		if Class(err) == ValueError {
 			return value.Errorf(ValueError, `Arguments to "%s" must be of the form [index, collection]`, c.name)
 		}
 		if err == nil {
@@ -496,7 +496,7 @@ var member = regexp.MustCompile(`^\.member\.([0-9]+)\.(.*)`)
 var memberListToMap = &function{
 	check: func(c *call) error {
 		list, err := unpack(c.args, 3)
-		if classOf(err) == ValueError {
+		if Class(err) == ValueError {
 			return value.Errorf(TypeError, "Wrong Arguments try: \"\n            {'Fn::MemberListToMap': ['Name', 'Value',\n"+
 				"                                     ['.member.0.Name=key',\n"+
 				"                                      '.member.0.Value=door']]}\n            \"")

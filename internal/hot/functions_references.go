@@ -193,7 +193,7 @@ var (
 	}}
 	cfnGetAtt = &function{refers: attributeArgs, validate: validateAttribute, result: attribute(false), check: func(c *call) error {
 		list, err := unpack(c.args, 2)
-		if classOf(err) == ValueError {
+		if Class(err) == ValueError {
 			return value.Errorf(ValueError, `Arguments to "%s" must be of the form [resource_name, attribute]`, c.name)
 		}
 		if err == nil {
@@ -222,7 +222,7 @@ var getFile = &function{result: func(e *evaluation, c *call) (any, error) {
 var findInMap = &function{
 	check: func(c *call) error {
 		list, err := unpack(c.args, 3)
-		if classOf(err) == ValueError {
+		if Class(err) == ValueError {
 			return value.Errorf(KeyError, "%s", err)
 		}
 		if err == nil {

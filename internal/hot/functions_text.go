@@ -62,7 +62,7 @@ func cfnReplaceArgs(c *call) (params, template any, err error) {
 		return nil, nil, usage
 	}
 	list, err := unpack(c.args, 2)
-	if classOf(err) == ValueError {
+	if Class(err) == ValueError {
 		return nil, nil, usage
 	}
 	if err != nil {
@@ -355,7 +355,7 @@ var strSplit = &function{
 			return parts, err
 		}
 		index, err := toInt(args[2])
-		if classOf(err) == ValueError {
+		if Class(err) == ValueError {
 			return nil, splitUsage(ValueError, c, "index")
 		}
 		if err != nil {
@@ -382,7 +382,7 @@ var cfnSplit = &function{
 			return usage
 		}
 		_, err := unpack(c.args, 2)
-		if classOf(err) == ValueError {
+		if Class(err) == ValueError {
 			return usage
 		}
 		return err
@@ -528,7 +528,7 @@ func checkURL(c *call, m *value.Map) error {
 			return nil
 		case "port":
 			port, err := toInt(v)
-			if classOf(err) == ValueError {
+			if Class(err) == ValueError {
 				return value.Errorf(ValueError, `Invalid URL port "%s" for %s called with %s`, value.Str(v), c.name, value.Short(m, 500))
 			}
 			if err != nil {

@@ -68,7 +68,7 @@ func (s *Stack) outputEnabled(name string, body *value.Map) (bool, error) {
 		return false, err
 	}
 	enabled, err := s.conditions.enabled(v)
-	if classOf(err) == ValueError {
+	if Class(err) == ValueError {
 		return false, under(path, line, err)
 	}
 	return enabled, err

@@ -230,14 +230,14 @@ func (p *Parameters) Validate(strict bool, services Constraints) error {
 func (p *Parameter) validate(strict bool, services Constraints) error {
 	err := p.Schema.validate()
 	if err == nil && strict {
-		if err = p.validateValue(services); classOf(err) == ParameterMissing {
+		if err = p.validateValue(services); Class(err) == ParameterMissing {
 			return err
 		}
 	}
 	if err == nil {
 		return nil
 	}
-	class := classOf(err)
+	class := Class(err)
 	switch class {
 	case "":
 		// A service couldn't be asked: that isn't the parameter's fault.

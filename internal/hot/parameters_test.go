@@ -120,8 +120,8 @@ func TestInvalidParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = p.Validate(true, flavors{})
-		if err == nil || classOf(err) != c.class || err.Error() != c.why {
-			t.Errorf("%s, %s: %s: %v", c.schema, c.given, classOf(err), err)
+		if err == nil || Class(err) != c.class || err.Error() != c.why {
+			t.Errorf("%s, %s: %s: %v", c.schema, c.given, Class(err), err)
 		}
 	}
 	p, err := parametersOf(t, "  p: {type: string, constraints: [custom_constraint: nova.flavor]}", "{p: down}")

@@ -217,7 +217,7 @@ func (f fields) enabled() (bool, error) {
 		return false, err
 	}
 	enabled, err := f.stack.conditions.enabled(v)
-	if classOf(err) == ValueError {
+	if Class(err) == ValueError {
 		return false, under(join(version.words.resources, f.name, key), f.body.LineOf(key), err)
 	}
 	return enabled, err

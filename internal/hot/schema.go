@@ -283,7 +283,7 @@ func (s *Schema) convert(v any) (any, error) {
 	case "Boolean":
 		made, err = value.ToBool(value.Str(v))
 	}
-	if classOf(err) == ValueError {
+	if Class(err) == ValueError {
 		return nil, value.Errorf(ValueError, `Value "%s" is invalid for data type "%s".`, value.Str(v), s.written)
 	}
 	return made, err

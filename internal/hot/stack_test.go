@@ -87,7 +87,7 @@ outputs:
 
 func TestInvalidStacks(t *testing.T) {
 	for text, why := range map[string]string{
-		"conditions: [1]":    "Condition validation error: Condition definitions must be a map. Found a list instead (line 2)",
+		"conditions: [1]":    "Conditions validation error: Condition definitions must be a map. Found a list instead (line 2)",
 		"conditions: {a: x}": `Condition validation error: The definition of condition "a" is invalid: x (line 2)`,
 		"conditions: {a: {not: b}, b: {not: a}}\nresources: {r: {type: T, condition: a}}":                                        `Condition validation error: Circular definition for condition "a" (line 2)`,
 		"resources: {r: {type: T, condition: nope}}":                                                                             `resources.r.condition: Invalid condition "nope" (line 2)`,

@@ -150,14 +150,14 @@ func TestParse(t *testing.T) {
 			"The template version is invalid: Ambiguous versions (AWSTemplateFormatVersion, heat_template_version)"},
 	} {
 		_, err := Parse(c.text, "", Limits{})
-		if err == nil || classOf(err) != c.class || err.Error() != c.why {
-			t.Errorf("%q: %s: %v", c.text, classOf(err), err)
+		if err == nil || Class(err) != c.class || err.Error() != c.why {
+			t.Errorf("%q: %s: %v", c.text, Class(err), err)
 		}
 		if !faults.Is(err, faults.Invalid) || faults.As(err).Code != c.class {
 			t.Errorf("%q is no bad input: %v", c.text, faults.As(err))
 		}
 	}
-	if _, err := Parse("heat_template_version: pike", "", Limits{TemplateSize: 5}); classOf(err) != LimitExceeded {
+	if _, err := Parse("heat_template_version: pike", "", Limits{TemplateSize: 5}); Class(err) != LimitExceeded {
 		t.Errorf("%v", err)
 	}
 }

@@ -170,8 +170,8 @@ func differs(v *value.Map, got outcome) string {
 	if phase, _ := failure.Get("phase"); phase != got.phase {
 		return "it fails in phase " + got.phase + ": " + got.err.Error()
 	}
-	if class, _ := failure.Get("type"); class != classOf(got.err) {
-		return "it is a " + classOf(got.err) + ": " + got.err.Error()
+	if class, _ := failure.Get("type"); class != Class(got.err) {
+		return "it is a " + Class(got.err) + ": " + got.err.Error()
 	}
 	var own *Error
 	if got.phase != "resolve" && !errors.As(got.err, &own) {
