@@ -239,6 +239,26 @@ func TestQuotaRefuses(t *testing.T) {
 	}
 }
 
+// However many a request asks for, no more is made in memory than there is room for.
+func TestCountsBeyondAllMeasure(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	const ask = `{"server": {"name": "many", "flavorRef": "1", "imageRef": "` + image + `", %s}}`
+	status, body, _ := c.ask("alice", "", "POST", "/servers", fmt.Sprintf(ask, `"min_count": 4000000000000000000`))
+	message := body["forbidden"].(map[string]any)["message"].(string)
+	if status != 403 || !strings.HasPrefix(message, "Quota exceeded for cores, instances, ram: Requested ") {
+		t.Errorf("%d %v", status, body)
+	}
+	status, body, _ = c.ask("alice", "", "POST", "/servers", fmt.Sprintf(ask, `"max_count": 4000000000000000000`))
+	if status != 202 {
+		t.Errorf("%d %v", status, body)
+	}
+	_, body, _ = c.ask("alice", "", "GET", "/servers", "")
+	if made := len(body["servers"].([]any)); made != 10 {
+		t.Errorf("%d servers were made, want the 10 of the quota", made)
+	}
+}
+
 func TestShow(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

@@ -46,12 +46,15 @@ func (a *API) createServer(r *rest.Request) (*rest.Response, error) {
 type build struct {
 	asked    *createRequest
 	flavor   *compute.Flavor
-	servers  []*compute.Server
+	servers  []*compute.Server // the first, until the quota has said how many
 	ports    []compute.ServerPort
 	devices  []compute.BlockDevice
 	boot     compute.BootData
 	hints    scheduler.Hints
 	password string
+	// properties are the image's, reservation is what several are found by.
+	properties  map[string]string
+	reservation string
 }
 
 // planBuild resolves what the request names, and asks the services beside.
@@ -79,7 +82,7 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 	if b.devices, err = readDevices(r, asked); err != nil {
 		return nil, err
 	}
-	properties, err := a.image(r, asked, b.flavor, rootVolume(b.devices))
+	b.properties, err = a.image(r, asked, b.flavor, rootVolume(b.devices))
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +92,8 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 	if b.ports, err = a.ports(r, asked); err != nil {
 		return nil, err
 	}
-	reservation := newReservationID()
-	for i := range asked.count.most {
-		server := newServer(r.Identity, b, i)
-		server.ImageProperties, server.ReservationID = properties, reservation
-		b.servers = append(b.servers, server)
-	}
+	b.reservation = newReservationID()
+	b.servers = []*compute.Server{newServer(r.Identity, b, 0)}
 	return b, compute.NameDevices(b.servers[0], b.devices)
 }
 
@@ -193,6 +192,8 @@ func newServer(who rest.Identity, b *build, index int) *compute.Server {
 		MemoryMB:            b.flavor.MemoryMB,
 		DiskGB:              b.flavor.DiskGB(),
 		ImageID:             string(asked.ImageRef),
+		ImageProperties:     b.properties,
+		ReservationID:       b.reservation,
 		Metadata:            asked.Metadata,
 		SystemMetadata:      map[string]string{},
 		KeyName:             asked.KeyName,
@@ -232,6 +233,9 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 		n, err := compute.ChargeServers(r.Context(), tx, r.Identity.ProjectID, r.Identity.UserID, b.servers[0].Delta(), b.asked.count.least, b.asked.count.most)
 		if err != nil {
 			return err
+		}
+		for i := len(b.servers); i < n; i++ {
+			b.servers = append(b.servers, newServer(r.Identity, b, i))
 		}
 		b.servers, accepted = b.servers[:n], nil
 		if err := compute.InsertServers(r.Context(), tx, b.servers); err != nil {

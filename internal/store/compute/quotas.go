@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,11 @@ type Delta struct {
 // Delta is what the server counts for in its project's quota.
 func (s *Server) Delta() Delta { return Delta{Instances: 1, Cores: int64(s.VCPUs), RAMMB: s.MemoryMB} }
 
-func (d Delta) times(n int64) Delta { return Delta{d.Instances * n, d.Cores * n, d.RAMMB * n} }
+// times is for n of a size. No part overflows: no quota has room for so many.
+func (d Delta) times(n int64) Delta {
+	n = min(n, math.MaxInt32)
+	return Delta{d.Instances * n, d.Cores * n, d.RAMMB * n}
+}
 
 // parts are a delta's numbers under the names of counted, in the same order,
 // which is the one of the original's messages.
@@ -69,10 +74,13 @@ func ChargeQuota(ctx context.Context, tx store.Tx, projectID string, d Delta) er
 	return addUsage(ctx, tx, projectID, d)
 }
 
+// MaxServersAtOnce is how many servers one request makes at most, whatever the quota.
+const MaxServersAtOnce = 1000
+
 // ChargeServers charges as many servers of one size as the quotas of the project
 // and of its user have room for, at most most, and says how many. With room for
 // fewer than least it changes nothing and is faults.OverLimit with the
-// original's text.
+// original's text; with room for a least beyond MaxServersAtOnce, faults.Invalid.
 func ChargeServers(ctx context.Context, tx store.Tx, projectID, userID string, each Delta, least, most int) (int, error) {
 	limits, used, err := lockUsage(ctx, tx, projectID)
 	if err != nil {
@@ -97,6 +105,10 @@ func ChargeServers(ctx context.Context, tx store.Tx, projectID, userID string, e
 		}
 		return 0, overQuota(limits, used, each.times(int64(most)), asked)
 	}
+	if least > MaxServersAtOnce {
+		return 0, faults.New(faults.Invalid, "TooManyAtOnce", "min_count must be <= %d", MaxServersAtOnce)
+	}
+	n = min(n, MaxServersAtOnce)
 	return int(n), addUsage(ctx, tx, projectID, each.times(n))
 }
 
