@@ -55,8 +55,8 @@ func devCommand() *cobra.Command {
 	flags.StringVar(&o.Dir, "dir", cloud.DefaultDir(), "data directory ("+cloud.DirVariable+")")
 	flags.StringVar(&o.Driver, "driver", cloud.DriverLibvirt, "what runs guests: libvirt or simulated")
 	flags.IntVar(&o.Hosts, "hosts", 1, "number of simulated hosts")
-	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER; may be repeated")
-	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every start")
+	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER, the same at every later start; may be repeated")
+	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every later start")
 	flags.BoolVar(&asJSON, "json", false, "when all is up, print its endpoints as JSON")
 	return cmd
 }

@@ -28,7 +28,8 @@ type cloud struct {
 	postgres *postgres.Server
 	stops    []func() error // what no group knows, last first
 
-	libvirtRuns bool
+	machineFolder string // for what can't be kept in Dir
+	libvirtRuns   bool
 }
 
 // stage is one step of a start.
@@ -47,12 +48,12 @@ const stopTime = 30 * time.Second
 // Run runs the cloud until ctx ends. ready is called when all is up. A cloud
 // that can't be started is stopped again, and the error says why.
 func Run(ctx context.Context, o Options, ready func(Description) error) (err error) {
-	c := &cloud{Options: o}
-	if c.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return fmt.Errorf("the cloud's folder: %w", err)
-	}
-	release, err := c.open()
+	c := &cloud{Options: o, machineFolder: machineFolder}
+	release, err := c.open(ctx)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
@@ -80,37 +81,13 @@ func Run(ctx context.Context, o Options, ready func(Description) error) (err err
 	return nil
 }
 
-// open takes the folder, and the ports.
-func (c *cloud) open() (release func() error, err error) {
-	// PostgreSQL's and QEMU's accounts pass through; what is below is closed.
-	err = os.MkdirAll(filepath.Join(c.Dir, "logs"), 0o711)
-	if err == nil {
-		err = os.Chmod(c.Dir, 0o711)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the cloud's folder: %w", err)
-	}
-	lock, err := statedir.Acquire(c.Dir)
-	if errors.Is(err, statedir.ErrLocked) {
-		return nil, fmt.Errorf("a cloud runs in %s already: %w", c.Dir, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	ended, err := c.begin()
-	if err != nil {
-		return nil, errors.Join(err, lock.Release())
-	}
-	return func() error { return errors.Join(ended(), lock.Release()) }, nil
-}
-
 // settleTime is how long children may take to end whose parent was killed.
 const settleTime = 30 * time.Second
 
 // begin takes the ports, and marks the folder as a running cloud's until ended
 // is called. If the mark is there already, the last run was killed, and its
 // children may be about to end.
-func (c *cloud) begin() (ended func() error, err error) {
+func (c *cloud) begin(ctx context.Context) (ended func() error, err error) {
 	if c.at, err = c.resolve(); err != nil {
 		return nil, err
 	}
@@ -120,14 +97,27 @@ func (c *cloud) begin() (ended func() error, err error) {
 		deadline = deadline.Add(settleTime)
 	}
 	for {
-		err := c.at.unused()
+		name, err := c.at.taken()
 		if err == nil {
 			break
 		}
-		if time.Now().After(deadline) {
+		if time.Now().Before(deadline) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(100 * time.Millisecond):
+			}
+			continue
+		}
+		if _, asked := c.Options.Ports[name]; asked || !c.FreePorts {
 			return nil, err
 		}
-		time.Sleep(100 * time.Millisecond)
+		if c.at[name], err = freePort(c.at); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.keepPorts(); err != nil {
+		return nil, err
 	}
 	if err := statedir.Write(mark, nil); err != nil {
 		return nil, fmt.Errorf("the cloud's folder: %w", err)

@@ -30,8 +30,8 @@ type Options struct {
 	Hosts int
 	// Ports are other than the table's, by name.
 	Ports map[string]int
-	// FreePorts takes free ports instead of the table's, once: a later start
-	// takes the same.
+	// FreePorts takes free ports instead of the table's, and of those of the last
+	// start that are taken. A later start takes the same, as it does with Ports.
 	FreePorts bool
 	// Progress gets a line for each thing that has been done.
 	Progress io.Writer
@@ -89,7 +89,7 @@ func (a addresses) host(name string) string {
 
 func (a addresses) url(name string) string { return "http://" + a.host(name) }
 
-// portsFile keeps ports that were found free once.
+// portsFile keeps the ports of the last start, if they aren't the table's.
 const portsFile = "ports.json"
 
 // resolve finds the ports: those asked for, those kept, free ones, the table's.
@@ -118,17 +118,33 @@ func (o Options) resolve() (addresses, error) {
 		}
 		all[name] = port
 	}
-	if len(kept) == 0 && !o.FreePorts && len(o.Ports) == 0 {
-		return all, nil
-	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err == nil {
-		err = statedir.Write(filepath.Join(o.Dir, portsFile), text)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the cloud's ports: %w", err)
+	names := map[int]string{}
+	for _, p := range portTable {
+		if other := names[all[p.Name]]; other != "" {
+			return nil, faults.New(faults.Invalid, "InvalidPort", "port %d is to be both %s and %s: give one of them another (--port)", all[p.Name], other, p.Name)
+		}
+		names[all[p.Name]] = p.Name
 	}
 	return all, nil
+}
+
+// keepPorts has a later start take the same ports, unless they are the table's.
+func (c *cloud) keepPorts() error {
+	usual := true
+	for _, p := range portTable {
+		usual = usual && c.at[p.Name] == p.Default
+	}
+	if usual {
+		return statedir.Remove(c.path(portsFile))
+	}
+	text, err := json.MarshalIndent(c.at, "", "  ")
+	if err == nil {
+		err = statedir.Write(c.path(portsFile), text)
+	}
+	if err != nil {
+		return fmt.Errorf("the cloud's ports: %w", err)
+	}
+	return nil
 }
 
 func freePort(taken addresses) (int, error) {
@@ -147,17 +163,17 @@ func freePort(taken addresses) (int, error) {
 	}
 }
 
-// unused refuses a cloud whose ports somebody else has.
-func (a addresses) unused() error {
+// taken refuses ports that somebody else has, and names the first one.
+func (a addresses) taken() (name string, err error) {
 	for _, p := range portTable {
 		socket, err := net.Listen("tcp", a.host(p.Name))
 		if err != nil {
-			return faults.New(faults.Conflict, "PortInUse",
+			return p.Name, faults.New(faults.Conflict, "PortInUse",
 				"port %d (%s, %s) is taken by another program: stop it, or start with --port %s=NUMBER or --free-ports", a[p.Name], p.Name, p.What, p.Name)
 		}
 		if err := socket.Close(); err != nil {
-			return err
+			return p.Name, err
 		}
 	}
-	return nil
+	return "", nil
 }

@@ -59,14 +59,23 @@ func (l *Libvirt) URI() string {
 
 func (l *Libvirt) virtlogdSocket() string { return filepath.Join(l.Dir, "run", "virtlogd-sock") }
 
+// Fits refuses a folder in which the sockets' paths would be too long.
+func (l *Libvirt) Fits() error {
+	longest := l.virtlogdSocket()
+	if n := len(longest) - maxSocket; n > 0 {
+		return fmt.Errorf("the path %s is %d bytes too long for a socket: choose another folder (--dir)", longest, n)
+	}
+	return nil
+}
+
 // Prepare makes the folders and has virtlogd run: one that is left from an
 // earlier run, or a new one.
 func (l *Libvirt) Prepare(ctx context.Context) error {
 	if os.Geteuid() != 0 {
 		return errors.New("libvirt needs root; holdfast dev --driver simulated does not")
 	}
-	if n := len(l.Socket()) - maxSocket; n > 0 {
-		return fmt.Errorf("the path %s is %d bytes too long for a socket: choose another folder", l.Socket(), n)
+	if err := l.Fits(); err != nil {
+		return err
 	}
 	for _, m := range mounts {
 		for _, dir := range []string{filepath.Join(l.Dir, m.own), m.name} {

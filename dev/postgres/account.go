@@ -5,6 +5,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -61,6 +62,25 @@ func (a *account) own(path string) error {
 	return os.Chown(path, int(a.uid), int(a.gid))
 }
 
+// Reach refuses a folder, which need not be there yet, in which no server could
+// be kept, since the account it would run under may not go there.
+func Reach(dir string) error {
+	account, err := findAccount("")
+	if err != nil {
+		return err
+	}
+	for {
+		_, err := os.Stat(dir)
+		if err == nil {
+			return account.checkReach(dir)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return fmt.Errorf("PostgreSQL's folder: %w", err)
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
 // checkReach says in a sentence what initdb would say in a riddle: that the
 // account may not enter a folder on the way to its own.
 func (a *account) checkReach(dir string) error {
@@ -75,7 +95,7 @@ func (a *account) checkReach(dir string) error {
 		owner, _ := info.Sys().(*syscall.Stat_t)
 		owned := owner != nil && owner.Uid == a.uid && info.Mode()&0o100 != 0
 		if info.Mode()&0o001 == 0 && !owned {
-			return fmt.Errorf("PostgreSQL runs as %s, which may not enter %s; allow it (chmod o+x) or choose another folder", a.name, dir)
+			return fmt.Errorf("PostgreSQL runs as %s, which may not enter %s; allow it (chmod o+x) or choose another folder (--dir)", a.name, dir)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil

@@ -53,6 +53,10 @@ func newCloud(t *testing.T) *cloud {
 		err = os.MkdirAll(filepath.Join(c.dir, "test-image"), 0o755)
 	}
 	if err == nil {
+		// Without one the folder would be refused as something else's.
+		err = os.WriteFile(filepath.Join(c.dir, "lock"), nil, 0o600)
+	}
+	if err == nil {
 		err = os.WriteFile(filepath.Join(c.dir, "test-image", filepath.Base(from)), data, 0o600)
 	}
 	if err != nil {
