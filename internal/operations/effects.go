@@ -7,7 +7,8 @@ package operations
 type EffectKind string
 
 const (
-	// EffectClaim: room taken on a host for a consumer. Ref is the server id.
+	// EffectClaim: room taken on a host for a consumer. Ref is the consumer's
+	// id: the server's, or of a migration that keeps what the server had.
 	EffectClaim EffectKind = "claim"
 	// EffectPorts: the Neutron ports of a server, made by us or a user's own
 	// that are bound to it. Ref is the server id; which they are is in its rows.
@@ -17,7 +18,14 @@ const (
 	EffectVolumes EffectKind = "volumes"
 	// EffectGuest: a domain and its disks on a host. Ref is the server id.
 	EffectGuest EffectKind = "guest"
+	// EffectLeftover: the disks that a server had before a move, kept on its old
+	// host until the move is confirmed or reverted. Ref is the server id.
+	EffectLeftover EffectKind = "leftover"
 )
+
+// TakesRoom says whether a claim has to be held on the effect's host for as long
+// as the effect may be there.
+func (k EffectKind) TakesRoom() bool { return k == EffectGuest || k == EffectLeftover }
 
 // EffectState is how far an effect has come.
 type EffectState string

@@ -97,6 +97,34 @@ type ServerBrief struct {
 	// disks are Cinder's.
 	Ports   int `json:"ports,omitempty"`
 	Volumes int `json:"volumes,omitempty"`
+	// Migration is its move that is neither over nor given up; nil if none.
+	Migration *MigrationBrief `json:"migration,omitempty"`
+}
+
+// MigrationBrief is what a workflow needs to know of a server's move.
+type MigrationBrief struct {
+	UUID   string `json:"uuid"`
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	// Source and Dest are ids of hosts; Dest is empty until it is chosen.
+	Source string `json:"source,omitempty"`
+	Dest   string `json:"dest,omitempty"`
+	// OldVMState is what the server was before.
+	OldVMState string `json:"old_vm_state,omitempty"`
+	// Leftover says that the source has what the server had before.
+	Leftover bool `json:"leftover,omitempty"`
+}
+
+// MigrationOutcome is what a finished operation makes true of its server's open
+// migration.
+type MigrationOutcome struct {
+	// Status is one of servers.MigrationStatus.
+	Status string `json:"status"`
+	// Flavor makes the server's size the migration's "old" or "new" one; empty
+	// leaves it.
+	Flavor string `json:"flavor,omitempty"`
+	// Leftover says whether the source keeps what the server had.
+	Leftover bool `json:"leftover,omitempty"`
 }
 
 // AdvanceIn moves the story on: the step that begins now, the effects it is
@@ -163,6 +191,8 @@ type ServerOutcome struct {
 	// Launched sets launched_at, Deleted sets deleted_at and frees the quota.
 	Launched bool `json:"launched,omitempty"`
 	Deleted  bool `json:"deleted,omitempty"`
+	// Migration settles the server's open migration; nil leaves it.
+	Migration *MigrationOutcome `json:"migration,omitempty"`
 }
 
 // FinishOut names the operation that owns the resource now; empty if none.

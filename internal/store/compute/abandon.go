@@ -28,6 +28,9 @@ func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations
 		return err
 	}
 	var o steps.ServerOutcome
+	if err := abandonMigration(ctx, tx, op.ResourceID, op.ID); err != nil {
+		return err
+	}
 	if s.VMState == servers.VMBuilding || op.Kind == operations.ServerRecover {
 		broken := string(servers.VMError)
 		o.VMState = &broken

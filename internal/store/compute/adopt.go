@@ -110,8 +110,8 @@ func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
 		WITH placed AS (
 			UPDATE compute.servers SET host_id = $2, generation = GREATEST(generation, $3), launched_at = COALESCE(launched_at, created_at) WHERE id = $1
 		), room AS (
-			INSERT INTO compute.allocations (server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
-			VALUES ($1, $2, 'adopted', $4, $5, $6) ON CONFLICT DO NOTHING RETURNING host_id, vcpus, memory_mb, disk_gb
+			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
+			VALUES ($1, $1, $2, 'adopted', $4, $5, $6) ON CONFLICT DO NOTHING RETURNING host_id, vcpus, memory_mb, disk_gb
 		)
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used + room.vcpus, memory_mb_used = h.memory_mb_used + room.memory_mb,
 			disk_gb_used = h.disk_gb_used + room.disk_gb, servers = h.servers + 1

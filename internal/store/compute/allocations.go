@@ -1,7 +1,9 @@
 package compute
 
-// Allocations: the room that servers take on hosts. A host's sums and the rows
-// of its allocations are changed by one statement, never one without the other.
+// Allocations: the room that is taken on hosts. Each has a consumer: the server
+// where it is to run, and a migration where a move has left what the server had
+// (its UUID). A host's sums and the rows of its allocations are changed by one
+// statement, never one without the other.
 
 import (
 	"context"
@@ -34,7 +36,7 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 	var claimed bool
 	err := tx.QueryRow(ctx, `
 		WITH had AS (
-			SELECT vcpus, memory_mb, disk_gb FROM compute.allocations WHERE server_id = $1 AND host_id = $2
+			SELECT vcpus, memory_mb, disk_gb FROM compute.allocations WHERE consumer_id = $1 AND host_id = $2
 		), taken AS (
 			UPDATE compute.hosts h SET vcpus_used = vcpus_used + $4, memory_mb_used = memory_mb_used + $5,
 				disk_gb_used = disk_gb_used + $6, servers = servers + 1
@@ -44,8 +46,8 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 				AND $6 <= h.disk_gb AND h.disk_gb_used + $6 <= (h.disk_gb - h.reserved_disk_gb) * h.disk_allocation_ratio
 			RETURNING h.id
 		), row AS (
-			INSERT INTO compute.allocations (server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
-			SELECT $1, id, $3, $4, $5, $6 FROM taken
+			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
+			SELECT $1, $1, id, $3, $4, $5, $6 FROM taken
 		)
 		SELECT EXISTS (SELECT FROM taken),
 			(SELECT json_build_object('VCPUs', vcpus, 'MemoryMB', memory_mb, 'DiskGB', disk_gb) FROM had)`,
@@ -59,26 +61,47 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 	return claimed || had != nil, nil
 }
 
-// ReleaseClaim gives back exactly what the server's allocation on the host
-// says. Without one it does nothing.
-func ReleaseClaim(ctx context.Context, tx store.Tx, serverID, hostID string) error {
-	return release(ctx, tx, serverID, hostID, "true")
-}
-
-// release is ReleaseClaim for an allocation a of which a condition holds.
-func release(ctx context.Context, tx store.Tx, serverID, hostID, condition string) error {
-	_, err := tx.Exec(ctx, `
-		WITH gone AS (
-			DELETE FROM compute.allocations a WHERE server_id = $1 AND host_id = $2 AND `+condition+`
-			RETURNING host_id, vcpus, memory_mb, disk_gb
-		)
-		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used - gone.vcpus, memory_mb_used = h.memory_mb_used - gone.memory_mb,
-			disk_gb_used = h.disk_gb_used - gone.disk_gb, servers = h.servers - 1
-		FROM gone WHERE h.id = gone.host_id`, serverID, hostID)
+// HandOver makes a consumer's claim on a host another's: the host's sums stay as
+// they are. Handed over already it stays so; without such a claim it is
+// faults.NotFound. The caller must hold the server's row.
+func HandOver(ctx context.Context, tx store.Tx, from, to, hostID string) error {
+	tag, err := tx.Exec(ctx, `UPDATE compute.allocations SET consumer_id = $2 WHERE consumer_id = $1 AND host_id = $3`, from, to, hostID)
+	if err != nil || tag.RowsAffected() > 0 {
+		return store.Translate(err)
+	}
+	var had bool
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM compute.allocations WHERE consumer_id = $1 AND host_id = $2)`, to, hostID).Scan(&had)
+	if err == nil && !had {
+		return faults.New(faults.NotFound, "ClaimNotFound", "%s has no claim on host %s", from, hostID)
+	}
 	return store.Translate(err)
 }
 
-// HasClaim says whether the server has room on the host; ids that are none have not.
+// ReleaseClaim gives back exactly what the consumer's allocation on the host
+// says. Without one it does nothing.
+func ReleaseClaim(ctx context.Context, tx store.Tx, consumerID, hostID string) error {
+	return release(ctx, tx, hostID, "a.consumer_id = $2", consumerID)
+}
+
+// release gives back the room on a host of which a condition on its allocation
+// a holds; its arguments are from $2 on.
+func release(ctx context.Context, tx store.Tx, hostID, condition string, args ...any) error {
+	_, err := tx.Exec(ctx, `
+		WITH gone AS (
+			DELETE FROM compute.allocations a WHERE host_id = $1 AND `+condition+`
+			RETURNING vcpus, memory_mb, disk_gb
+		), sum AS (
+			SELECT COALESCE(sum(vcpus), 0) AS vcpus, COALESCE(sum(memory_mb), 0) AS memory_mb,
+				COALESCE(sum(disk_gb), 0) AS disk_gb, count(*) AS n FROM gone
+		)
+		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used - sum.vcpus, memory_mb_used = h.memory_mb_used - sum.memory_mb,
+			disk_gb_used = h.disk_gb_used - sum.disk_gb, servers = h.servers - sum.n
+		FROM sum WHERE h.id = $1 AND sum.n > 0`, append([]any{hostID}, args...)...)
+	return store.Translate(err)
+}
+
+// HasClaim says whether room on the host is held for the server, by itself or by
+// a migration of it; ids that are none have not.
 func HasClaim(ctx context.Context, q store.Queryer, serverID, hostID string) (bool, error) {
 	if !isUUID(serverID) || !isUUID(hostID) {
 		return false, nil
@@ -91,7 +114,7 @@ func HasClaim(ctx context.Context, q store.Queryer, serverID, hostID string) (bo
 // BuildingOn counts, by host, the servers with room there to which something is
 // being done: what weighs on its disks.
 func BuildingOn(ctx context.Context, q store.Queryer) (map[string]int, error) {
-	rows, err := q.Query(ctx, `SELECT a.host_id::text, count(*) FROM compute.allocations a
+	rows, err := q.Query(ctx, `SELECT a.host_id::text, count(DISTINCT a.server_id) FROM compute.allocations a
 		JOIN compute.servers s ON s.id = a.server_id WHERE s.task_state IS NOT NULL GROUP BY a.host_id`)
 	if err != nil {
 		return nil, store.Translate(err)

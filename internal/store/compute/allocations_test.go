@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"holdfast.dev/internal/faults"
@@ -174,5 +175,53 @@ func TestWhatAHostHasNoRoomFor(t *testing.T) {
 			}
 			computetest.CheckSums(t, db)
 		})
+	}
+}
+
+// A claim that is handed over while others claim and release keeps the sums; it
+// has one consumer at every moment.
+func TestAClaimChangesHandsWithoutChangingSums(t *testing.T) {
+	t.Parallel()
+	db := computetest.Open(t)
+	host := computetest.AddHost(t, db, "h", computetest.Room)
+	s := computetest.AddServer(t, db, "p")
+	if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+		t.Fatalf("claim: %v %v", ok, err)
+	}
+	handOver := func(from, to string) error {
+		return db.InTx(t.Context(), func(tx store.Tx) error { return compute.HandOver(t.Context(), tx, from, to, host) })
+	}
+	migration := uuid.NewString()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := handOver(s.ID, migration); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	computetest.CheckSums(t, db)
+
+	// On the same host there is room for both, each its consumer's own.
+	for range 2 {
+		if ok, err := claim(t, db, s.ID, host, compute.Room{VCPUs: 2, MemoryMB: 1024, DiskGB: 2}); !ok || err != nil {
+			t.Fatalf("claim beside what was: %v %v", ok, err)
+		}
+	}
+	if h, err := compute.GetHost(t.Context(), db.Pool, host); err != nil || h.Servers != 2 || h.VCPUsUsed != 3 {
+		t.Errorf("%d claims with %d CPUs, want 2 with 3 (%v)", h.Servers, h.VCPUsUsed, err)
+	}
+	if err := release(t, db, s.ID, host); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := handOver(migration, s.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	computetest.CheckSums(t, db)
+	if err := handOver(migration, uuid.NewString()); !faults.Is(err, faults.NotFound) {
+		t.Errorf("a claim that is not there: %v", err)
 	}
 }

@@ -6,25 +6,28 @@ import (
 	"context"
 
 	"holdfast.dev/internal/engine"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 )
 
 // unaccounted says that nothing accounts for allocation a: its server isn't on
-// that host, no operation has the claim in its open ledger, no host owes it.
+// that host, no open migration keeps it, no operation has the claim in its open
+// ledger, no host owes it.
 const unaccounted = `NOT EXISTS (
-		SELECT FROM compute.servers s WHERE s.id = a.server_id AND s.host_id = a.host_id AND s.deleted_at IS NULL)
+		SELECT FROM compute.servers s WHERE s.id = a.consumer_id AND s.host_id = a.host_id AND s.deleted_at IS NULL)
 	AND NOT EXISTS (
-		SELECT FROM engine.operation_effects e WHERE e.kind = 'claim' AND e.ref = a.server_id::text
+		SELECT FROM compute.migrations m WHERE m.uuid = a.consumer_id AND m.source_host_id = a.host_id AND m.open)
+	AND NOT EXISTS (
+		SELECT FROM engine.operation_effects e WHERE e.kind = 'claim' AND e.ref = a.consumer_id::text
 			AND e.host = a.host_id::text AND e.state IN ('intended', 'done', 'owed'))`
 
 // PayDebt takes note that the host has paid a debt, and gives back the room
-// that was owed with a guest. Said twice it is paid once: room that the server
-// has claimed there since stays. Errors: NotFound (the host owes no such thing).
+// that was owed with a guest, by the server or by a migration of it. Said twice
+// it is paid once: room that is held there since stays. Errors: NotFound (the
+// host owes no such thing).
 func PayDebt(ctx context.Context, tx store.Tx, e *engine.Engine, hostID, operationID string, seq int) error {
 	debt, err := e.Paid(ctx, tx, hostID, operationID, seq)
-	if err != nil || debt.Kind != operations.EffectGuest || !isUUID(debt.Ref) || !isUUID(debt.Host) {
+	if err != nil || !debt.Kind.TakesRoom() || !isUUID(debt.Ref) || !isUUID(debt.Host) {
 		return err
 	}
-	return release(ctx, tx, debt.Ref, debt.Host, unaccounted)
+	return release(ctx, tx, debt.Host, "a.server_id = $2 AND "+unaccounted, debt.Ref)
 }

@@ -20,8 +20,11 @@ func Brief(ctx context.Context, q store.Queryer, serverID string) (*steps.Server
 	b := steps.ServerBrief{ID: serverID}
 	err := q.QueryRow(ctx, `SELECT COALESCE(host_id::text, ''), vm_state, power_state,
 			(SELECT count(*) FROM compute.server_ports WHERE server_id = $1),
-			(SELECT count(*) FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume')
-		FROM compute.servers WHERE id = $1`, serverID).Scan(&b.Host, &b.VMState, &b.PowerState, &b.Ports, &b.Volumes)
+			(SELECT count(*) FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume'),
+			(SELECT jsonb_build_object('uuid', uuid, 'type', migration_type, 'status', status, 'source', source_host_id,
+				'dest', dest_host_id, 'old_vm_state', old_vm_state, 'leftover', leftover)
+				FROM compute.migrations WHERE server_id = $1 AND open)
+		FROM compute.servers WHERE id = $1`, serverID).Scan(&b.Host, &b.VMState, &b.PowerState, &b.Ports, &b.Volumes, &b.Migration)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, serverNotFound(serverID)
 	}
@@ -33,30 +36,33 @@ func Brief(ctx context.Context, q store.Queryer, serverID string) (*steps.Server
 }
 
 // Holds gives what the server has outside, in the order in which a build makes
-// it: its claims, its ports, its volumes, then the guest on its host. They are the ledger lines of an
+// it: its claims, its ports, its volumes, what an unconfirmed move has left on
+// its old host, then the guest on its host. They are the ledger lines of an
 // operation that takes them away, Seq and Attempt left to the ledger. A claim
 // that is owed is its host's to give back, once the guest in it is gone.
 func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.Effect, error) {
 	rows, err := q.Query(ctx, `
-		SELECT $2::text AS kind, host_id::text FROM compute.allocations a WHERE server_id = $1
+		SELECT $2::text AS kind, host_id::text, consumer_id::text FROM compute.allocations a WHERE server_id = $1
 			AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.kind = $2
-				AND e.ref = a.server_id::text AND e.host = a.host_id::text AND e.state = 'owed')
+				AND e.ref = a.consumer_id::text AND e.host = a.host_id::text AND e.state = 'owed')
 		UNION ALL
-		SELECT $4, '' WHERE EXISTS (SELECT FROM compute.server_ports WHERE server_id = $1 AND bound)
+		SELECT $4, '', $1::text WHERE EXISTS (SELECT FROM compute.server_ports WHERE server_id = $1 AND bound)
 		UNION ALL
-		SELECT $5, '' WHERE EXISTS (SELECT FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume'
+		SELECT $5, '', $1::text WHERE EXISTS (SELECT FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume'
 			AND (attachment_id <> '' OR volume_id <> '' AND (ours OR delete_on_termination)))
 		UNION ALL
-		SELECT $3, host_id::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
-		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes)
+		SELECT $6, source_host_id::text, $1::text FROM compute.migrations WHERE server_id = $1 AND open AND leftover AND source_host_id IS NOT NULL
+		UNION ALL
+		SELECT $3, host_id::text, $1::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
+		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes, operations.EffectLeftover)
 	if err != nil {
 		return nil, store.Translate(err)
 	}
 	defer rows.Close()
 	var holds []operations.Effect
 	for rows.Next() {
-		e := operations.Effect{Ref: serverID, State: operations.Done}
-		if err := rows.Scan(&e.Kind, &e.Host); err != nil {
+		e := operations.Effect{State: operations.Done}
+		if err := rows.Scan(&e.Kind, &e.Host, &e.Ref); err != nil {
 			return nil, store.Translate(err)
 		}
 		holds = append(holds, e)

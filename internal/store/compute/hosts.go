@@ -297,15 +297,31 @@ func ServersOn(ctx context.Context, q store.Queryer, hostIDs ...string) (map[str
 }
 
 // DeleteHost forgets a host, until it registers again; faults.Conflict if
-// servers or claims are on it.
+// servers or claims are on it, or a move from or to it is not over.
 func DeleteHost(ctx context.Context, tx store.Tx, id string) error {
-	tag, err := tx.Exec(ctx, `DELETE FROM compute.hosts h WHERE id = $1
-		AND NOT EXISTS (SELECT FROM compute.servers s WHERE s.host_id = h.id)
-		AND NOT EXISTS (SELECT FROM compute.allocations a WHERE a.host_id = h.id)`, id)
-	if err != nil {
+	var moving, inUse bool
+	err := tx.QueryRow(ctx, `
+		WITH moving AS (
+			SELECT FROM compute.migrations m WHERE m.open AND $1 IN (m.source_host_id, m.dest_host_id)
+		), used AS (
+			SELECT FROM compute.servers s WHERE s.host_id = $1
+			UNION ALL
+			SELECT FROM compute.allocations a WHERE a.host_id = $1 AND a.consumer_id = a.server_id
+		), held AS (
+			SELECT FROM compute.allocations a WHERE a.host_id = $1
+		), gone AS (
+			DELETE FROM compute.hosts h WHERE id = $1
+				AND NOT EXISTS (SELECT FROM moving) AND NOT EXISTS (SELECT FROM used) AND NOT EXISTS (SELECT FROM held)
+			RETURNING id
+		)
+		SELECT NOT EXISTS (SELECT FROM used) AND EXISTS (SELECT FROM moving), NOT EXISTS (SELECT FROM gone)`, id).Scan(&moving, &inUse)
+	switch {
+	case err != nil:
 		return store.Translate(err)
-	}
-	if tag.RowsAffected() == 0 {
+	case moving:
+		return faults.New(faults.Conflict, "HostInMigration", "Unable to delete compute service that has in-progress migrations. "+
+			"Complete the migrations or delete the instances first.")
+	case inUse:
 		return faults.New(faults.Conflict, "HostInUse",
 			"Unable to delete compute service that is hosting instances. Migrate or delete the instances first.")
 	}

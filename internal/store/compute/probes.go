@@ -51,12 +51,12 @@ var Probes = []engine.Probe{
 		"A server is on a host where it has no room, so the room may be promised to others.",
 		`SELECT s.id::text, 'on host ' || s.host_id FROM compute.servers s
 		WHERE s.host_id IS NOT NULL AND s.deleted_at IS NULL AND NOT `+running+`
-			AND NOT EXISTS (SELECT FROM compute.allocations a WHERE a.server_id = s.id AND a.host_id = s.host_id)`),
+			AND NOT EXISTS (SELECT FROM compute.allocations a WHERE a.consumer_id = s.id AND a.host_id = s.host_id)`),
 	engine.Query("claim-of-other-size",
 		"A server that nothing is being done to has more or less room on its host than its size says.",
 		`SELECT s.id::text, format('%s/%s/%s taken for %s/%s/%s (CPUs, MiB, GiB)',
 			a.vcpus, a.memory_mb, a.disk_gb, s.vcpus, s.memory_mb, s.disk_gb)
-		FROM compute.servers s JOIN compute.allocations a ON a.server_id = s.id AND a.host_id = s.host_id
+		FROM compute.servers s JOIN compute.allocations a ON a.consumer_id = s.id AND a.host_id = s.host_id
 		WHERE s.deleted_at IS NULL AND NOT `+running+`
 			AND (a.vcpus, a.memory_mb, a.disk_gb) <> (s.vcpus, s.memory_mb, s.disk_gb)`),
 	engine.Query("host-sums",
@@ -74,8 +74,8 @@ var Probes = []engine.Probe{
 			COALESCE(u.instances, 0), COALESCE(u.cores, 0), COALESCE(u.ram_mb, 0),
 			COALESCE(s.instances, 0), COALESCE(s.cores, 0), COALESCE(s.ram_mb, 0))
 		FROM compute.quota_usages u FULL JOIN (
-			SELECT project_id, count(*) AS instances, sum(vcpus) AS cores, sum(memory_mb) AS ram_mb
-			FROM compute.servers WHERE deleted_at IS NULL AND soft_deleted_at IS NULL GROUP BY project_id) s ON s.project_id = u.project_id
+			SELECT s.project_id, count(*) AS instances, sum(`+charged("vcpus")+`) AS cores, sum(`+charged("memory_mb")+`) AS ram_mb
+			FROM `+chargedServers+` WHERE s.deleted_at IS NULL AND s.soft_deleted_at IS NULL GROUP BY s.project_id) s ON s.project_id = u.project_id
 		WHERE (COALESCE(u.instances, 0), COALESCE(u.cores, 0), COALESCE(u.ram_mb, 0))
 			<> (COALESCE(s.instances, 0), COALESCE(s.cores, 0), COALESCE(s.ram_mb, 0))`),
 	engine.Query("server-stuck",
@@ -105,6 +105,16 @@ var Probes = []engine.Probe{
 		"A host has seen a later owner of a server than its row knows, and refuses what is asked of it. After a restore of the database, --adopt mends it.",
 		`SELECT s.id::text, format('generation %s, host %s has seen %s', s.generation, h.name, g.generation)
 		FROM `+reported+` JOIN compute.servers s ON s.id = g.id WHERE s.deleted_at IS NULL AND g.generation > s.generation`),
+	engine.Query("migration-of-nobody",
+		"A move of a server is under way by its row, and no operation carries it out; its old room is held for nothing.",
+		`SELECT m.uuid::text, format('%s of server %s is %s, the server is %s', m.migration_type, m.server_id, m.status, s.vm_state)
+		FROM compute.migrations m JOIN compute.servers s ON s.id = m.server_id
+		WHERE m.open AND NOT `+running+` AND (s.deleted_at IS NOT NULL OR m.status <> 'finished' OR s.vm_state NOT IN ('resized', 'error'))`),
+	engine.Query("resize-without-migration",
+		"A server waits for its resize to be confirmed, and nothing says what it was before.",
+		`SELECT s.id::text, 'on host ' || COALESCE(s.host_id::text, 'none') FROM compute.servers s
+		WHERE s.vm_state = 'resized' AND s.deleted_at IS NULL AND NOT `+running+`
+			AND NOT EXISTS (SELECT FROM compute.migrations m WHERE m.server_id = s.id AND m.open)`),
 	atService("port-of-deleted-server", "A deleted server still has a port, which nobody will take from it.",
 		"ports", `'port ' || x.port_id`, `(SELECT * FROM compute.server_ports WHERE bound OR reserved) x`),
 	atService("volume-of-deleted-server", "A deleted server still has a volume attached, which nobody will take from it.",

@@ -72,6 +72,11 @@ func TestEveryProbeFindsItsOwn(t *testing.T) {
 		{"host-sums", `UPDATE compute.hosts SET vcpus_used = vcpus_used + 1 WHERE id = (SELECT host_id FROM compute.servers WHERE id = $1)`},
 		{"quota-usage", `UPDATE compute.quota_usages SET cores = 7 WHERE project_id = (SELECT project_id FROM compute.servers WHERE id = $1)`},
 		{"server-stuck", `UPDATE compute.servers SET task_state = 'rebooting' WHERE id = $1`},
+		{"migration-of-nobody", `INSERT INTO compute.migrations (uuid, server_id, project_id, user_id, operation_id, migration_type, status, old_flavor, new_flavor,
+				old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state)
+			SELECT gen_random_uuid(), id, project_id, user_id, 'none', 'resize', 'migrating', flavor, flavor,
+				vcpus, memory_mb, disk_gb, vcpus, memory_mb, disk_gb, 'active' FROM compute.servers WHERE id = $1`},
+		{"resize-without-migration", `UPDATE compute.servers SET vm_state = 'resized' WHERE id = $1`},
 		{"server-without-claim", `WITH gone AS (DELETE FROM compute.allocations WHERE server_id = $1 RETURNING host_id)
 			UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0 WHERE id IN (SELECT host_id FROM gone)`},
 		{"claim-unaccounted", `UPDATE compute.servers SET host_id = NULL, vm_state = 'error' WHERE id = $1`},

@@ -13,9 +13,9 @@ import (
 // PublishServer makes o true of the row in one statement: fields that o leaves
 // nil stay, the task state is cleared unless an operation that waits for the row
 // has set it, and f becomes the newest fault. Deleted also takes the server off
-// its host. A server counts in its project's quota unless it is deleted or
-// soft-deleted; what changes of that is charged or given back. A deleted row is
-// changed no more. The caller has checked the fence.
+// its host and ends its open migration. A server counts in its project's quota
+// unless it is deleted or soft-deleted; what changes of that is charged or given
+// back. A deleted row is changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -26,6 +26,11 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 	var message *string
 	if f != nil {
 		code, message = &f.HTTPCode, &f.Message
+	}
+	if o.Migration != nil {
+		if err := settleMigration(ctx, tx, id, *o.Migration); err != nil {
+			return err
+		}
 	}
 	_, err := tx.Exec(ctx, `
 		WITH was AS (
@@ -48,10 +53,17 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 		), fault AS (
 			INSERT INTO compute.server_faults (server_id, created_at, code, message)
 			SELECT id, clock_timestamp(), $7::integer, $8::text FROM published WHERE $7 IS NOT NULL
+		), moved AS (
+			UPDATE compute.migrations m SET deleted_at = now(), updated_at = now(), leftover = false,
+				status = CASE WHEN m.open THEN CASE m.status WHEN 'finished' THEN 'confirmed' ELSE 'error' END ELSE m.status END
+			FROM published p WHERE $6 AND m.server_id = p.id
+		), counted AS (
+			SELECT s.project_id, s.more, `+charged("vcpus")+` AS vcpus, `+charged("memory_mb")+` AS memory_mb FROM published s
+				LEFT JOIN compute.migrations m ON m.server_id = s.id AND m.open WHERE s.more <> 0
 		)
 		UPDATE compute.quota_usages u SET instances = GREATEST(u.instances + p.more, 0), cores = GREATEST(u.cores + p.more * p.vcpus, 0),
 			ram_mb = GREATEST(u.ram_mb + p.more * p.memory_mb, 0), updated_at = now()
-		FROM published p WHERE p.more <> 0 AND u.project_id = p.project_id`,
+		FROM counted p WHERE u.project_id = p.project_id`,
 		id, vm, o.PowerState, o.Host, o.Launched, o.Deleted, code, message)
 	return store.Translate(err)
 }

@@ -159,8 +159,8 @@ func ownLimits(ctx context.Context, q store.Queryer, projectID, userID string) (
 // userUsage counts a user's servers. It holds where the project's usage row is
 // locked: servers come and go under that lock.
 func userUsage(ctx context.Context, q store.Queryer, projectID, userID string) (used Delta, err error) {
-	err = q.QueryRow(ctx, `SELECT count(*), COALESCE(sum(vcpus), 0), COALESCE(sum(memory_mb), 0)::bigint FROM compute.servers
-		WHERE project_id = $1 AND user_id = $2 AND deleted_at IS NULL AND soft_deleted_at IS NULL`, projectID, userID).
+	err = q.QueryRow(ctx, `SELECT count(*), COALESCE(sum(`+charged("vcpus")+`), 0), COALESCE(sum(`+charged("memory_mb")+`), 0)::bigint
+		FROM `+chargedServers+` WHERE s.project_id = $1 AND s.user_id = $2 AND s.deleted_at IS NULL AND s.soft_deleted_at IS NULL`, projectID, userID).
 		Scan(&used.Instances, &used.Cores, &used.RAMMB)
 	return used, store.Translate(err)
 }

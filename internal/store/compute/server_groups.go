@@ -82,7 +82,7 @@ func LockGroupOf(ctx context.Context, tx store.Tx, serverID string) (*ServerGrou
 
 // GroupHosts counts a group's servers but one by the hosts on which they hold room.
 func GroupHosts(ctx context.Context, q store.Queryer, groupID, but string) (map[string]int, error) {
-	rows, err := q.Query(ctx, `SELECT a.host_id::text, count(*) FROM compute.allocations a
+	rows, err := q.Query(ctx, `SELECT a.host_id::text, count(DISTINCT a.server_id) FROM compute.allocations a
 		JOIN compute.server_group_members m ON m.server_id = a.server_id
 		WHERE m.group_id = $1 AND a.server_id <> $2 GROUP BY a.host_id`, groupID, but)
 	if err != nil {
@@ -149,7 +149,7 @@ func HostsOf(ctx context.Context, q store.Queryer, serverIDs ...string) ([]strin
 			ids = append(ids, id)
 		}
 	}
-	rows, err := q.Query(ctx, `SELECT host_id::text FROM compute.allocations WHERE server_id = ANY ($1::uuid[])`, ids)
+	rows, err := q.Query(ctx, `SELECT host_id::text FROM compute.allocations WHERE consumer_id = ANY ($1::uuid[])`, ids)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

@@ -115,7 +115,7 @@ func Dump(t testing.TB, db *store.DB) string {
 	var dump strings.Builder
 	for _, table := range []string{
 		"compute.hosts", "compute.servers", "compute.server_faults", "compute.server_ports", "compute.block_devices",
-		"compute.allocations", "compute.quota_usages",
+		"compute.allocations", "compute.migrations", "compute.quota_usages",
 		"engine.operations", "engine.operation_events", "engine.operation_effects", "engine.operation_inbox",
 	} {
 		rows, err := db.Pool.Query(t.Context(), `SELECT (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(x))

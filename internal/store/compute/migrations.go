@@ -1,0 +1,274 @@
+package compute
+
+// Migrations: moves of servers between hosts, from the request to long after.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+)
+
+// Migration is a row of compute.migrations.
+type Migration struct {
+	ID   int64
+	UUID string
+	// ServerID, ProjectID and UserID are the server's and of who asked for the move.
+	ServerID, ProjectID, UserID string
+	OperationID                 string
+	Type                        servers.MigrationType
+	Status                      servers.MigrationStatus
+	// SourceID and DestID are ids of hosts, empty if there is none or it has been
+	// forgotten; the names stay. DestAddress is where the host link listens.
+	SourceID, Source          string
+	DestID, Dest, DestAddress string
+	// Old and New are the flavors as they were at the request. Their numbers are
+	// nil for flavors that had been deleted by then.
+	Old, New             Flavor
+	OldNumber, NewNumber *int64
+	// OldRoom and NewRoom are what the server takes before and after.
+	OldRoom, NewRoom Room
+	// OldVMState is what the server was before.
+	OldVMState servers.VMState
+	// Leftover says that the source has the disks that the server had before.
+	Leftover bool
+	// Open says that it is neither over nor given up.
+	Open     bool
+	Progress MigrationProgress
+
+	CreatedAt time.Time
+	UpdatedAt *time.Time
+	DeletedAt *time.Time
+}
+
+// MigrationProgress is how far the copying of a live migration has come, in
+// bytes; nil is unknown.
+type MigrationProgress struct {
+	MemoryTotal, MemoryProcessed, MemoryRemaining *int64
+	DiskTotal, DiskProcessed, DiskRemaining       *int64
+}
+
+const migrationColumns = `m.id, m.uuid::text, m.server_id::text, m.project_id, m.user_id, m.operation_id, m.migration_type, m.status,
+	COALESCE(m.source_host_id::text, ''), m.source_host, COALESCE(m.dest_host_id::text, ''), m.dest_host, m.dest_address,
+	m.old_flavor, m.new_flavor, m.old_flavor_number, m.new_flavor_number,
+	m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb, m.old_vm_state, m.leftover, m.open,
+	m.memory_total_bytes, m.memory_processed_bytes, m.memory_remaining_bytes,
+	m.disk_total_bytes, m.disk_processed_bytes, m.disk_remaining_bytes, m.created_at, m.updated_at, m.deleted_at`
+
+func (m *Migration) fields() []any {
+	p := &m.Progress
+	return []any{&m.ID, &m.UUID, &m.ServerID, &m.ProjectID, &m.UserID, &m.OperationID, &m.Type, &m.Status,
+		&m.SourceID, &m.Source, &m.DestID, &m.Dest, &m.DestAddress,
+		&m.Old, &m.New, &m.OldNumber, &m.NewNumber,
+		&m.OldRoom.VCPUs, &m.OldRoom.MemoryMB, &m.OldRoom.DiskGB, &m.NewRoom.VCPUs, &m.NewRoom.MemoryMB, &m.NewRoom.DiskGB,
+		&m.OldVMState, &m.Leftover, &m.Open,
+		&p.MemoryTotal, &p.MemoryProcessed, &p.MemoryRemaining, &p.DiskTotal, &p.DiskProcessed, &p.DiskRemaining,
+		&m.CreatedAt, &m.UpdatedAt, &m.DeletedAt}
+}
+
+// Extra is what the move charges beyond what the server counts for already: what
+// it grows by. It is charged at the request; the charge for what it shrinks by
+// stays until the move is over.
+func (m *Migration) Extra() Delta {
+	return Delta{Cores: max(0, int64(m.NewRoom.VCPUs-m.OldRoom.VCPUs)), RAMMB: max(0, m.NewRoom.MemoryMB-m.OldRoom.MemoryMB)}
+}
+
+// charged is what a server s counts for in its project's quota, m being its open
+// migration: the larger of what it is and what it may become.
+func charged(column string) string {
+	return `GREATEST(s.` + column + `, m.old_` + column + `, m.new_` + column + `)`
+}
+
+// chargedServers joins the open migration that charged asks for.
+const chargedServers = `compute.servers s LEFT JOIN compute.migrations m ON m.server_id = s.id AND m.open`
+
+// StartMigration writes the move that an accepted operation makes of the server,
+// from the host that it is on, and charges its project for what it grows by; the
+// caller holds the server's row. It fills in what the row knows better.
+// Errors: OverLimit; Conflict, the server is being moved already.
+func StartMigration(ctx context.Context, tx store.Tx, s *Server, m *Migration) error {
+	if m.UUID == "" {
+		m.UUID = uuid.NewString()
+	}
+	m.ServerID, m.ProjectID, m.SourceID, m.OldVMState = s.ID, s.ProjectID, s.HostID, s.VMState
+	if s.Host != nil {
+		m.Source = s.Host.Name
+	}
+	m.Old, m.OldRoom = s.Flavor, s.Room()
+	if extra := m.Extra(); extra != (Delta{}) {
+		if err := ChargeQuota(ctx, tx, s.ProjectID, extra); err != nil {
+			return err
+		}
+	}
+	err := tx.QueryRow(ctx, `
+		INSERT INTO compute.migrations AS m (uuid, server_id, project_id, user_id, operation_id, migration_type, status,
+			source_host_id, source_host, dest_host_id, dest_host, dest_address,
+			old_flavor, new_flavor, old_flavor_number, new_flavor_number,
+			old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, NULLIF($8, '')::uuid, $9, NULLIF($10, '')::uuid, $11, $12, $13, $14,
+			(SELECT number FROM compute.flavors WHERE id = $15), (SELECT number FROM compute.flavors WHERE id = $16),
+			$17, $18, $19, $20, $21, $22, $23)
+		RETURNING `+migrationColumns,
+		m.UUID, m.ServerID, m.ProjectID, m.UserID, m.OperationID, m.Type, m.Status,
+		m.SourceID, m.Source, m.DestID, m.Dest, m.DestAddress, m.Old, m.New, m.Old.ID, m.New.ID,
+		m.OldRoom.VCPUs, m.OldRoom.MemoryMB, m.OldRoom.DiskGB, m.NewRoom.VCPUs, m.NewRoom.MemoryMB, m.NewRoom.DiskGB, m.OldVMState,
+	).Scan(m.fields()...)
+	if isUnique(err, "migrations_open") {
+		return faults.Wrap(err, faults.Conflict, "InstanceInMigration", "Instance %s is being moved already.", s.ID)
+	}
+	return store.Translate(err)
+}
+
+// AimMigration writes where an operation's move goes, and its status.
+func AimMigration(ctx context.Context, tx store.Tx, operationID, hostID string, status servers.MigrationStatus) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.migrations m SET dest_host_id = h.id, dest_host = h.name,
+			dest_address = split_part(h.link_address, ':', 1), status = $3, updated_at = now()
+		FROM compute.hosts h WHERE m.operation_id = $1 AND m.open AND h.id = $2`, operationID, hostID, status)
+	return store.Translate(err)
+}
+
+// SetMigrationStatus moves an open migration of a server on.
+func SetMigrationStatus(ctx context.Context, tx store.Tx, serverID string, status servers.MigrationStatus) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.migrations SET status = $2, updated_at = now()
+		WHERE server_id = $1 AND open AND status <> $2`, serverID, status)
+	return store.Translate(err)
+}
+
+// SetMigrationProgress writes how far the open migration of a server has come.
+func SetMigrationProgress(ctx context.Context, tx store.Tx, serverID string, p MigrationProgress) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.migrations SET updated_at = now(),
+			memory_total_bytes = $2, memory_processed_bytes = $3, memory_remaining_bytes = $4,
+			disk_total_bytes = $5, disk_processed_bytes = $6, disk_remaining_bytes = $7
+		WHERE server_id = $1 AND open`, serverID, p.MemoryTotal, p.MemoryProcessed, p.MemoryRemaining,
+		p.DiskTotal, p.DiskProcessed, p.DiskRemaining)
+	return store.Translate(err)
+}
+
+// settleMigration makes o true of the server's open migration, of the server's
+// size, and of what both are charged for. Without an open migration it does
+// nothing: a Finish that is repeated finds none.
+func settleMigration(ctx context.Context, tx store.Tx, serverID string, o steps.MigrationOutcome) error {
+	_, err := tx.Exec(ctx, `
+		WITH before AS (
+			SELECT s.id, s.project_id, `+charged("vcpus")+` AS vcpus, `+charged("memory_mb")+` AS memory_mb
+			FROM `+chargedServers+` WHERE s.id = $1 AND s.deleted_at IS NULL AND m.open
+		), moved AS (
+			UPDATE compute.migrations m SET status = $2, leftover = $4, updated_at = now()
+			FROM before WHERE m.server_id = before.id AND m.open
+			RETURNING m.server_id, m.open, m.old_flavor, m.new_flavor,
+				m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb
+		), sized AS (
+			UPDATE compute.servers s SET
+				flavor    = CASE $3 WHEN 'old' THEN m.old_flavor    WHEN 'new' THEN m.new_flavor    ELSE s.flavor    END,
+				vcpus     = CASE $3 WHEN 'old' THEN m.old_vcpus     WHEN 'new' THEN m.new_vcpus     ELSE s.vcpus     END,
+				memory_mb = CASE $3 WHEN 'old' THEN m.old_memory_mb WHEN 'new' THEN m.new_memory_mb ELSE s.memory_mb END,
+				disk_gb   = CASE $3 WHEN 'old' THEN m.old_disk_gb   WHEN 'new' THEN m.new_disk_gb   ELSE s.disk_gb   END
+			FROM moved m WHERE s.id = m.server_id
+			RETURNING CASE WHEN m.open THEN GREATEST(s.vcpus, m.old_vcpus, m.new_vcpus) ELSE s.vcpus END AS vcpus,
+				CASE WHEN m.open THEN GREATEST(s.memory_mb, m.old_memory_mb, m.new_memory_mb) ELSE s.memory_mb END AS memory_mb
+		)
+		UPDATE compute.quota_usages u SET cores = GREATEST(u.cores + sized.vcpus - before.vcpus, 0),
+			ram_mb = GREATEST(u.ram_mb + sized.memory_mb - before.memory_mb, 0), updated_at = now()
+		FROM before, sized WHERE u.project_id = before.project_id`, serverID, o.Status, o.Flavor, o.Leftover)
+	return store.Translate(err)
+}
+
+// abandonMigration ends the open migration of an operation that never began.
+func abandonMigration(ctx context.Context, tx store.Tx, serverID, operationID string) error {
+	m, err := OpenMigration(ctx, tx, serverID)
+	if err != nil || m == nil || m.OperationID != operationID {
+		return err
+	}
+	return settleMigration(ctx, tx, serverID, steps.MigrationOutcome{Status: string(servers.MigrationError)})
+}
+
+// OpenMigration gives the server's migration that is neither over nor given up;
+// nil if there is none.
+func OpenMigration(ctx context.Context, q store.Queryer, serverID string) (*Migration, error) {
+	return oneMigration(ctx, q, `m.server_id = $1 AND m.open`, serverID)
+}
+
+// MigrationOf gives the migration that an operation makes; nil if there is none.
+func MigrationOf(ctx context.Context, q store.Queryer, operationID string) (*Migration, error) {
+	return oneMigration(ctx, q, `m.operation_id = $1`, operationID)
+}
+
+// ServerMigration gives a migration of a server by its number.
+func ServerMigration(ctx context.Context, q store.Queryer, serverID string, id int64) (*Migration, error) {
+	m, err := oneMigration(ctx, q, `m.server_id = $1 AND m.id = $2 AND m.deleted_at IS NULL`, serverID, id)
+	if err == nil && m == nil {
+		err = faults.New(faults.NotFound, "MigrationNotFound", "Migration %d could not be found.", id)
+	}
+	return m, err
+}
+
+func oneMigration(ctx context.Context, q store.Queryer, where string, args ...any) (*Migration, error) {
+	var m Migration
+	err := q.QueryRow(ctx, `SELECT `+migrationColumns+` FROM compute.migrations m WHERE `+where, args...).Scan(m.fields()...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return &m, store.Translate(err)
+}
+
+// InProgress are the statuses of live migrations that can be looked at by their
+// server, as the original has them.
+var InProgress = []servers.MigrationStatus{servers.MigrationQueued, servers.MigrationPreparing,
+	servers.MigrationRunning, servers.MigrationPostMigrating}
+
+// MigrationFilter narrows a list of migrations. Zero fields don't.
+type MigrationFilter struct {
+	// Host is either end's name, Source the old one's.
+	Host, Source                string
+	ServerID                    string
+	ProjectID, UserID           string
+	Type                        servers.MigrationType
+	Statuses                    []servers.MigrationStatus
+	ChangesSince, ChangesBefore *time.Time
+	// Marker is the UUID of the last migration of the page before.
+	Marker string
+	// Limit 0 is no limit.
+	Limit int
+}
+
+// ListMigrations gives a page of migrations, newest first; those of deleted
+// servers are left out. Errors: Invalid (code MarkerNotFound).
+func ListMigrations(ctx context.Context, q store.Queryer, f MigrationFilter) ([]*Migration, error) {
+	if f.ServerID != "" && !isUUID(f.ServerID) {
+		return nil, nil
+	}
+	if f.Marker != "" {
+		if !isUUID(f.Marker) {
+			return nil, markerNotFound(f.Marker)
+		}
+		switch m, err := oneMigration(ctx, q, `m.uuid = $1 AND m.deleted_at IS NULL`, f.Marker); {
+		case err != nil:
+			return nil, err
+		case m == nil:
+			return nil, markerNotFound(f.Marker)
+		}
+	}
+	statuses := f.Statuses
+	if statuses == nil {
+		statuses = []servers.MigrationStatus{}
+	}
+	rows, err := q.Query(ctx, `SELECT `+migrationColumns+` FROM compute.migrations m WHERE m.deleted_at IS NULL
+			AND ($1 = '' OR m.source_host = $1 OR m.dest_host = $1) AND ($2 = '' OR m.source_host = $2)
+			AND ($3 = '' OR m.server_id = NULLIF($3, '')::uuid) AND ($4 = '' OR m.project_id = $4) AND ($5 = '' OR m.user_id = $5)
+			AND ($6 = '' OR m.migration_type = $6) AND (cardinality($7::text[]) = 0 OR m.status = ANY ($7))
+			AND ($8::timestamptz IS NULL OR m.updated_at >= $8) AND ($9::timestamptz IS NULL OR m.updated_at <= $9)
+			AND ($10 = '' OR (m.created_at, m.id) < (SELECT created_at, id FROM compute.migrations WHERE uuid = NULLIF($10, '')::uuid))
+		ORDER BY m.created_at DESC, m.id DESC LIMIT $11`,
+		f.Host, f.Source, f.ServerID, f.ProjectID, f.UserID, f.Type, statuses, f.ChangesSince, f.ChangesBefore, f.Marker, limit(f.Limit))
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	return collect(rows, (*Migration).fields)
+}
