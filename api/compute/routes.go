@@ -117,6 +117,9 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/servers/{server_id}/os-volume_attachments/{id}", Policy: "os_compute_api:os-volumes-attachments:show", Success: 200, Handler: a.showAttachment},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions", Policy: "os_compute_api:os-instance-actions:list", Success: 200, Handler: a.listInstanceActions},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions/{id}", Policy: "os_compute_api:os-instance-actions:show", Success: 200, Handler: a.showInstanceAction},
+		{Method: "GET", Path: "/servers/{server_id}/migrations", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:index", Success: 200, Handler: a.listServerMigrations},
+		{Method: "GET", Path: "/servers/{server_id}/migrations/{id}", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:show", Success: 200, Handler: a.showServerMigration},
+		{Method: "GET", Path: "/os-migrations", Policy: policyMigrations, Success: 200, Handler: a.listMigrations},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},
 	}
 }

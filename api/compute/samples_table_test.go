@@ -4,7 +4,7 @@ package compute_test
 
 // sampleFolders are those of what is served.
 var sampleFolders = []string{"extension-info", "flavor-access", "flavor-extra-specs", "flavor-manage", "flavors", "limits", "os-availability-zone",
-	"os-console-output", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-multiple-create", "os-pause-server",
+	"os-console-output", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
 	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-tags", "os-services", "os-suspend-server",
 	"server-ips", "server-metadata", "servers", "servers-sort", "versions"}
 
@@ -98,6 +98,12 @@ var sampleRequests = map[string][]sampleRequest{
 	"os-hypervisors/hypervisors-statistics-resp": rootGets("/os-hypervisors/statistics"),
 	"os-hypervisors/hypervisors-uptime-resp":     rootGets("/os-hypervisors/{id of host}/uptime"),
 
+	"os-migrations/migrations-get":                                  rootGets("/os-migrations"),
+	"os-migrations/migrations-get-with-changes-since":               rootGets("/os-migrations?migration_type=resize&changes-since=2020-01-01T00:00:00Z"),
+	"os-migrations/migrations-get-with-changes-before":              rootGets("/os-migrations?status=running&changes-before=2120-01-01T00:00:00Z"),
+	"os-migrations/migrations-get-with-limit":                       rootGets("/os-migrations"),
+	"os-migrations/migrations-get-with-marker":                      rootGets("/os-migrations?marker={second migration}"),
+	"os-migrations/migrations-get-with-user-or-project-id":          rootGets("/os-migrations?project_id=a11ce&user_id=alice&migration_type=live-migration"),
 	"os-instance-actions/instance-actions-list-resp":                get(historyOf),
 	"os-instance-actions/instance-actions-list-with-changes-since":  get(historyOf + "?changes-since=2020-01-01T00:00:00Z"),
 	"os-instance-actions/instance-actions-list-with-changes-before": get(historyOf + "?changes-before=2120-01-01T00:00:00Z"),

@@ -287,8 +287,12 @@ func TestEveryMicroversionIsTheSchemas(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/os-hypervisors", "/os-hypervisors/detail", "/os-hypervisors/{id of host}", "/os-services", "/os-availability-zone/detail",
-			"/os-quota-class-sets/default", "/flavors/private/os-flavor-access"} {
+			"/os-quota-class-sets/default", "/flavors/private/os-flavor-access", "/os-migrations"} {
 			w.shows(t, "root", version, w.fill(path, minor))
+		}
+		if minor >= 23 {
+			w.shows(t, "root", version, w.fill("/servers/{server}/migrations", minor))
+			w.shows(t, "root", version, w.fill("/servers/{server}/migrations/{migration}", minor))
 		}
 		w.shows(t, "alice", version, "/os-keypairs/key")
 	}

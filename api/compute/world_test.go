@@ -82,6 +82,12 @@ func newWorld(t *testing.T) *world {
 	_, _, header = c.ask("alice", "2.1", "POST", "/servers/"+id+"/action", `{"lock": null}`)
 	w.words["{newest request}"] = header.Get("X-Openstack-Request-Id")
 	_, _, _ = c.ask("alice", "2.1", "POST", "/servers/"+id+"/action", `{"unlock": null}`)
+	w.move(id, "live-migration", "running")
+	w.move(id, "live-migration", "error")
+	w.words["{second migration}"] = c.query(`SELECT uuid::text FROM compute.migrations WHERE NOT open`)
+	w.move(id, "resize", "error")
+	w.move(id, "resize", "confirmed")
+	w.words["{migration}"] = c.query(`SELECT id::text FROM compute.migrations WHERE open`)
 	c.play(step{"root", "2.1", "POST", "/flavors", `{"flavor": {"name": "private", "id": "private", "ram": 64, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": false}}`, 200, ""},
 		step{"root", "2.1", "POST", "/flavors/private/action", `{"addTenantAccess": {"tenant": "a11ce"}}`, 200, ""},
 		step{"root", "2.1", "POST", "/flavors/private/action", `{"addTenantAccess": {"tenant": "leaver"}}`, 200, ""},
@@ -95,6 +101,16 @@ func (w *world) plug(id string) {
 		VALUES ($1, 0, true, 'n', 'p', true, 'private', 'fa:16:3e:00:00:01', '[{"subnet_id": "s", "ip_address": "192.0.2.7"}]') RETURNING port_id`, id)
 	w.query(`INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, attachment_id)
 		VALUES ($1, 1, 'volume', 'volume', '6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0003', '6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0004') RETURNING volume_id`, id)
+}
+
+// move writes a move of a server to another host.
+func (c *cloud) move(id, kind, status string) {
+	c.query(`INSERT INTO compute.migrations (uuid, server_id, project_id, user_id, operation_id, migration_type, status, source_host_id, source_host, dest_host, dest_address,
+			old_flavor, new_flavor, old_flavor_number, new_flavor_number, old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state,
+			memory_total_bytes, memory_processed_bytes, memory_remaining_bytes, disk_total_bytes, disk_processed_bytes, disk_remaining_bytes, updated_at)
+		SELECT gen_random_uuid(), id, project_id, 'alice', 'op', $2, $3, $4, 'host-1', 'host-2', '192.0.2.2', flavor, flavor, 1, 1,
+			vcpus, memory_mb, disk_gb, vcpus, memory_mb, disk_gb, 'active', 3, 2, 1, 6, 4, 2, now() FROM compute.servers WHERE id = $1 RETURNING uuid::text`,
+		id, kind, status, hostID)
 }
 
 // fresh is a server of its own for a request that changes one.

@@ -47,8 +47,8 @@ func (e *Engine) Debts(ctx context.Context, q store.Queryer, hostID string) ([]D
 	return debts, nil
 }
 
-// Paid settles what a host owed, and with a guest the claim that is owed with
-// it, whose room the caller gives back in the same transaction. Paid twice is
+// Paid settles what a host owed, and with a guest the claims that are owed
+// with it, the server's or its migration's, whose room the caller gives back in the same transaction. Paid twice is
 // paid once. Errors: NotFound if the host has no such debt, which may have
 // moved to a recover operation: the host then asks for its debts again.
 func (e *Engine) Paid(ctx context.Context, tx store.Tx, hostID, operationID string, seq int) (Debt, error) {
@@ -59,7 +59,7 @@ func (e *Engine) Paid(ctx context.Context, tx store.Tx, hostID, operationID stri
 			RETURNING operation_id, seq, kind, ref, host, attempt, generation
 		), room AS (
 			UPDATE engine.operation_effects line SET state = 'undone', updated_at = now()
-			FROM paid WHERE paid.kind = $4 AND line.operation_id = paid.operation_id AND line.ref = paid.ref
+			FROM paid WHERE paid.kind = $4 AND line.operation_id = paid.operation_id
 				AND line.host = paid.host AND line.kind = $5 AND line.state = 'owed'
 		)
 		SELECT * FROM paid`, operationID, seq, hostID, operations.EffectGuest, operations.EffectClaim)

@@ -16,16 +16,10 @@ const (
 	// EffectVolumes: the Cinder volumes of a server, made by us or a user's
 	// own, and their attachments. Ref is as for ports.
 	EffectVolumes EffectKind = "volumes"
-	// EffectGuest: a domain and its disks on a host. Ref is the server id.
+	// EffectGuest: a domain and its disks on a host. Ref is the server id. What
+	// an unconfirmed move has left on the old host is one too.
 	EffectGuest EffectKind = "guest"
-	// EffectLeftover: the disks that a server had before a move, kept on its old
-	// host until the move is confirmed or reverted. Ref is the server id.
-	EffectLeftover EffectKind = "leftover"
 )
-
-// TakesRoom says whether a claim has to be held on the effect's host for as long
-// as the effect may be there.
-func (k EffectKind) TakesRoom() bool { return k == EffectGuest || k == EffectLeftover }
 
 // EffectState is how far an effect has come.
 type EffectState string

@@ -43,7 +43,7 @@ CREATE TABLE compute.migrations (
     new_disk_gb    bigint NOT NULL,
     -- What the server was before the move, and is again after a revert.
     old_vm_state   text NOT NULL,
-    -- The source has the disks that the server had before the move.
+    -- The source has the guest that the server was before the move.
     leftover       boolean NOT NULL DEFAULT false,
     memory_total_bytes     bigint,
     memory_processed_bytes bigint,

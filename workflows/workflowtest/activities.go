@@ -267,7 +267,7 @@ func (p placement) Release(_ context.Context, in steps.ReleaseIn) (struct{}, err
 	return fenced(w, "placement.Release", in.Fence, func() (struct{}, error) {
 		for _, e := range w.Ledger {
 			if e.Seq == in.Seq && e.Open() {
-				if w.Hosts[e.Host].Guests[e.Ref] {
+				if w.Hosts[e.Host].Guests[ServerID] {
 					w.broke("the room on %s was given back under a guest", e.Host)
 				}
 				delete(w.Hosts[e.Host].Claims, e.Ref)

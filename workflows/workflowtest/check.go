@@ -57,9 +57,9 @@ func (w *World) well(e operations.Effect) bool {
 // power that the row says.
 func (w *World) checkHosts(t *testing.T) {
 	t.Helper()
-	home := w.Server.Host
+	home, left := w.Server.Host, w.Left
 	if w.Server.Deleted {
-		home = ""
+		home, left = "", ""
 	}
 	if bound := w.Neutron.Bound; w.Neutron.Asked > 0 && bound != home && !w.owes(operations.EffectPorts, "") {
 		t.Errorf("its ports are bound to %q, it is on %q", bound, home)
@@ -69,8 +69,10 @@ func (w *World) checkHosts(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
-		if claim, want := h.Claims[ServerID], name == home || w.owes(operations.EffectClaim, name); claim != want {
-			t.Errorf("claim on %s: %t, want %t", name, claim, want)
+		for consumer, place := range map[string]string{ServerID: home, MigrationID: left} {
+			if claim, want := h.Claims[consumer], name == place || w.owesClaim(consumer, name); claim != want {
+				t.Errorf("claim of %s on %s: %t, want %t", consumer, name, claim, want)
+			}
 		}
 		guest := h.Guests[ServerID]
 		if name == home && !guest {
@@ -82,7 +84,10 @@ func (w *World) checkHosts(t *testing.T) {
 		if said := w.Server.PowerState; name == home && said != h.Power && (said != 0 || !blind) {
 			t.Errorf("the row says power %d of a guest with power %d", said, h.Power)
 		}
-		if guest && name != home && !w.owes(operations.EffectGuest, name) {
+		if name == left && !guest {
+			t.Errorf("what the move left on %s is missing", name)
+		}
+		if guest && name != home && name != left && !w.owes(operations.EffectGuest, name) {
 			t.Errorf("a guest is left on %s", name)
 		}
 		if w.owes(operations.EffectGuest, name) && !w.owes(operations.EffectClaim, name) {

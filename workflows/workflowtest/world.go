@@ -19,6 +19,9 @@ import (
 // ServerID is the server that every world is about.
 const ServerID = "5f0c8b9e-6a3d-4f43-9a51-0c2b7f0e1d11"
 
+// MigrationID is the move that a world may have left unconfirmed.
+const MigrationID = "c2f8a6de-4c0b-4a19-8f0d-7be3a1c95d22"
+
 // Epoch is when an operation is accepted. It is no fixed date, since the SDK
 // compares the test's clock with the real one.
 var Epoch = time.Now().Truncate(time.Second)
@@ -34,6 +37,8 @@ type World struct {
 	Neutron Neutron
 	// Cinder has the server's volumes.
 	Cinder Cinder
+	// Left is the host that an unconfirmed move has left; empty if there is none.
+	Left string
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
@@ -173,6 +178,14 @@ func (w *World) Place(host string) *World {
 	return w
 }
 
+// Unconfirmed has the server's old guest stand still on a host that a move has
+// left, with its room held by the move.
+func (w *World) Unconfirmed(host string) *World {
+	w.Left = host
+	w.Hosts[host].Claims[MigrationID], w.Hosts[host].Guests[ServerID], w.Hosts[host].Power = true, true, 4
+	return w
+}
+
 // Down makes the host silent and lets its heartbeats stop.
 func (w *World) Down(host string) *World {
 	w.Hosts[host].Up, w.Hosts[host].Answers = false, false
@@ -245,11 +258,17 @@ func (w *World) has() []operations.Effect {
 			holds = append(holds, operations.Effect{Kind: operations.EffectClaim, Ref: ServerID, Host: host})
 		}
 	}
+	if w.Left != "" && !w.owes(operations.EffectClaim, w.Left) {
+		holds = append(holds, operations.Effect{Kind: operations.EffectClaim, Ref: MigrationID, Host: w.Left})
+	}
 	if w.Neutron.Bound != "" {
 		holds = append(holds, operations.Effect{Kind: operations.EffectPorts, Ref: ServerID})
 	}
 	if w.Cinder.Made {
 		holds = append(holds, operations.Effect{Kind: operations.EffectVolumes, Ref: ServerID})
+	}
+	if w.Left != "" {
+		holds = append(holds, operations.Effect{Kind: operations.EffectGuest, Ref: ServerID, Host: w.Left})
 	}
 	if w.Server.Host != "" {
 		holds = append(holds, operations.Effect{Kind: operations.EffectGuest, Ref: ServerID, Host: w.Server.Host})
@@ -260,6 +279,13 @@ func (w *World) has() []operations.Effect {
 func (w *World) owes(kind operations.EffectKind, host string) bool {
 	return slices.ContainsFunc(w.Ledger, func(e operations.Effect) bool {
 		return e.Kind == kind && e.Host == host && e.State == operations.Owed
+	})
+}
+
+// owesClaim is owes for a consumer's claim.
+func (w *World) owesClaim(consumer, host string) bool {
+	return slices.ContainsFunc(w.Ledger, func(e operations.Effect) bool {
+		return e.Kind == operations.EffectClaim && e.Ref == consumer && e.Host == host && e.State == operations.Owed
 	})
 }
 

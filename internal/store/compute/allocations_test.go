@@ -113,7 +113,10 @@ func TestSumsAreAlwaysTheAllocations(t *testing.T) {
 	})
 }
 
-func TestAClaimIsSetNotAdded(t *testing.T) {
+// Row 20 of the failures of the original: each rebuild of a server added its size to what it had claimed
+// already, so that a user could fill a host with one server. Here a claim is set:
+// however often it is made, it is there once.
+func TestAnchor20AClaimIsSetNotAdded(t *testing.T) {
 	t.Parallel()
 	db := computetest.Open(t)
 	host := computetest.AddHost(t, db, "h", computetest.Room)

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 )
 
@@ -26,7 +27,7 @@ const unaccounted = `NOT EXISTS (
 // host owes no such thing).
 func PayDebt(ctx context.Context, tx store.Tx, e *engine.Engine, hostID, operationID string, seq int) error {
 	debt, err := e.Paid(ctx, tx, hostID, operationID, seq)
-	if err != nil || !debt.Kind.TakesRoom() || !isUUID(debt.Ref) || !isUUID(debt.Host) {
+	if err != nil || debt.Kind != operations.EffectGuest || !isUUID(debt.Ref) || !isUUID(debt.Host) {
 		return err
 	}
 	return release(ctx, tx, debt.Host, "a.server_id = $2 AND "+unaccounted, debt.Ref)

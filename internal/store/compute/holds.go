@@ -51,10 +51,11 @@ func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.
 		SELECT $5, '', $1::text WHERE EXISTS (SELECT FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume'
 			AND (attachment_id <> '' OR volume_id <> '' AND (ours OR delete_on_termination)))
 		UNION ALL
-		SELECT $6, source_host_id::text, $1::text FROM compute.migrations WHERE server_id = $1 AND open AND leftover AND source_host_id IS NOT NULL
+		SELECT $3, m.source_host_id::text, $1::text FROM compute.migrations m JOIN compute.servers s ON s.id = m.server_id
+		WHERE s.id = $1 AND m.open AND m.leftover AND m.source_host_id IS DISTINCT FROM s.host_id AND m.source_host_id IS NOT NULL
 		UNION ALL
 		SELECT $3, host_id::text, $1::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
-		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes, operations.EffectLeftover)
+		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

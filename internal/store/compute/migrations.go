@@ -37,7 +37,8 @@ type Migration struct {
 	OldRoom, NewRoom Room
 	// OldVMState is what the server was before.
 	OldVMState servers.VMState
-	// Leftover says that the source has the disks that the server had before.
+	// Leftover says that the source has the guest that the server was before,
+	// which stands still.
 	Leftover bool
 	// Open says that it is neither over nor given up.
 	Open     bool
@@ -232,13 +233,15 @@ type MigrationFilter struct {
 	Type                        servers.MigrationType
 	Statuses                    []servers.MigrationStatus
 	ChangesSince, ChangesBefore *time.Time
+	// OldestFirst turns the order round, Marker asks for newest first.
+	OldestFirst bool
 	// Marker is the UUID of the last migration of the page before.
 	Marker string
 	// Limit 0 is no limit.
 	Limit int
 }
 
-// ListMigrations gives a page of migrations, newest first; those of deleted
+// ListMigrations gives a page of migrations; those of deleted
 // servers are left out. Errors: Invalid (code MarkerNotFound).
 func ListMigrations(ctx context.Context, q store.Queryer, f MigrationFilter) ([]*Migration, error) {
 	if f.ServerID != "" && !isUUID(f.ServerID) {
@@ -259,13 +262,17 @@ func ListMigrations(ctx context.Context, q store.Queryer, f MigrationFilter) ([]
 	if statuses == nil {
 		statuses = []servers.MigrationStatus{}
 	}
+	order := `m.created_at DESC, m.id DESC`
+	if f.OldestFirst {
+		order = `m.created_at, m.id`
+	}
 	rows, err := q.Query(ctx, `SELECT `+migrationColumns+` FROM compute.migrations m WHERE m.deleted_at IS NULL
 			AND ($1 = '' OR m.source_host = $1 OR m.dest_host = $1) AND ($2 = '' OR m.source_host = $2)
 			AND ($3 = '' OR m.server_id = NULLIF($3, '')::uuid) AND ($4 = '' OR m.project_id = $4) AND ($5 = '' OR m.user_id = $5)
 			AND ($6 = '' OR m.migration_type = $6) AND (cardinality($7::text[]) = 0 OR m.status = ANY ($7))
 			AND ($8::timestamptz IS NULL OR m.updated_at >= $8) AND ($9::timestamptz IS NULL OR m.updated_at <= $9)
 			AND ($10 = '' OR (m.created_at, m.id) < (SELECT created_at, id FROM compute.migrations WHERE uuid = NULLIF($10, '')::uuid))
-		ORDER BY m.created_at DESC, m.id DESC LIMIT $11`,
+		ORDER BY `+order+` LIMIT $11`,
 		f.Host, f.Source, f.ServerID, f.ProjectID, f.UserID, f.Type, statuses, f.ChangesSince, f.ChangesBefore, f.Marker, limit(f.Limit))
 	if err != nil {
 		return nil, store.Translate(err)

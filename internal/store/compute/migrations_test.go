@@ -129,10 +129,10 @@ func TestAMoveBeyondTheQuota(t *testing.T) {
 	}
 }
 
-// Anchor C 22: a host that is part of an unconfirmed move can't be deleted.
+// Row 22 of the failures of the original: a host that is part of an unconfirmed move can't be deleted.
 // A server that waits to be confirmed holds its old room and its old disks, and
 // they are found by its rows.
-func TestAnchorC22AnOpenMoveHoldsItsOldHost(t *testing.T) {
+func TestAnchor22AnOpenMoveHoldsItsOldHost(t *testing.T) {
 	t.Parallel()
 	db := computetest.Open(t)
 	a, b := computetest.AddHost(t, db, "a", computetest.Room), computetest.AddHost(t, db, "b", computetest.Room)
@@ -163,10 +163,10 @@ func TestAnchorC22AnOpenMoveHoldsItsOldHost(t *testing.T) {
 		held = append(held, operations.Effect{Kind: e.Kind, Ref: e.Ref, Host: e.Host})
 	}
 	want := map[operations.Effect]bool{
-		{Kind: operations.EffectClaim, Ref: m.UUID, Host: a}:  true,
-		{Kind: operations.EffectClaim, Ref: s.ID, Host: b}:    true,
-		{Kind: operations.EffectLeftover, Ref: s.ID, Host: a}: true,
-		{Kind: operations.EffectGuest, Ref: s.ID, Host: b}:    true,
+		{Kind: operations.EffectClaim, Ref: m.UUID, Host: a}: true,
+		{Kind: operations.EffectClaim, Ref: s.ID, Host: b}:   true,
+		{Kind: operations.EffectGuest, Ref: s.ID, Host: a}:   true,
+		{Kind: operations.EffectGuest, Ref: s.ID, Host: b}:   true,
 	}
 	got := map[operations.Effect]bool{}
 	for _, e := range held {

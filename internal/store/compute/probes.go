@@ -109,7 +109,7 @@ var Probes = []engine.Probe{
 		"A move of a server is under way by its row, and no operation carries it out; its old room is held for nothing.",
 		`SELECT m.uuid::text, format('%s of server %s is %s, the server is %s', m.migration_type, m.server_id, m.status, s.vm_state)
 		FROM compute.migrations m JOIN compute.servers s ON s.id = m.server_id
-		WHERE m.open AND NOT `+running+` AND (s.deleted_at IS NOT NULL OR m.status <> 'finished' OR s.vm_state NOT IN ('resized', 'error'))`),
+		WHERE m.open AND NOT `+running+` AND (s.deleted_at IS NOT NULL OR m.status <> 'finished' OR s.vm_state NOT IN ('resized', 'error', 'soft-delete'))`),
 	engine.Query("resize-without-migration",
 		"A server waits for its resize to be confirmed, and nothing says what it was before.",
 		`SELECT s.id::text, 'on host ' || COALESCE(s.host_id::text, 'none') FROM compute.servers s
