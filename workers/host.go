@@ -121,7 +121,8 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 		return err
 	}
 	defer func() { err = errors.Join(err, h.driver.Close()) }()
-	h.activities, err = libvirt.New(libvirt.Options{Driver: h.driver, StateDir: spec.StateDir, Builds: spec.Builds, Log: h.log})
+	h.activities, err = libvirt.New(libvirt.Options{Driver: h.driver, StateDir: spec.StateDir, Builds: spec.Builds, Log: h.log,
+		Puller: hostlink.NewPuller(cfg.Key, identity.ID)})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	StateDir string
 	// Builds is how many run at once; 0 is DefaultBuilds.
 	Builds int64
+	// Puller copies disks from other hosts; without one there is no Fetch.
+	Puller *hostlink.Puller
 	// Log gets what no error tells: debts that were void, for example.
 	Log *slog.Logger
 	// Heartbeat sends one; nil is Temporal's.
@@ -43,6 +46,7 @@ type Activities struct {
 	fences *fences
 	specs  specs
 	builds *semaphore.Weighted
+	puller *hostlink.Puller
 	log    *slog.Logger
 
 	heartbeat func(context.Context)
@@ -69,7 +73,7 @@ func New(o Options) (*Activities, error) {
 	if o.Heartbeat == nil {
 		o.Heartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
 	}
-	return &Activities{driver: o.Driver, fences: fences, specs: specs, builds: semaphore.NewWeighted(o.Builds), log: o.Log, heartbeat: o.Heartbeat}, nil
+	return &Activities{driver: o.Driver, fences: fences, specs: specs, builds: semaphore.NewWeighted(o.Builds), puller: o.Puller, log: o.Log, heartbeat: o.Heartbeat}, nil
 }
 
 // Build is idempotent by the server's id: the driver finishes what is

@@ -101,7 +101,8 @@ var acts = []act{
 
 func TestEveryStepHasAnAct(t *testing.T) {
 	t.Parallel()
-	var proven []string
+	// TestFetch has the step that takes two hosts.
+	proven := []string{"libvirt.Fetch"}
 	for _, c := range acts {
 		if c.proves != "" {
 			proven = append(proven, c.proves)

@@ -19,6 +19,7 @@ import (
 // faults: Invalid for what can never work, NotFound for a guest that isn't
 // there, Unavailable for what another attempt may do.
 type Driver interface {
+	DiskDriver
 	// Build makes the guest and starts it. Half-made ones are finished; one that
 	// runs is left as it is; one that stands still is started. It calls confirm
 	// last thing before the guest first runs.

@@ -9,7 +9,10 @@
 // host's side, Reader the API's. What changes the world is never asked here; it
 // is an operation.
 //
-// Both ways a request carries a pass (pass.go): who asks for what on which
+// From host to host: the disks of a guest that moves while it stands still
+// (disks.go, pull.go).
+//
+// Every way a request carries a pass (pass.go): who asks for what on which
 // object until when, under an HMAC by the deployment's key (key.go). A pass for
 // a host's listener serves once. Bodies, times and numbers are bounded.
 //

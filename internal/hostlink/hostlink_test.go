@@ -254,6 +254,10 @@ func (c consoles) Console(_ context.Context, serverID string, length int) ([]byt
 	return []byte(text), nil
 }
 
+func (c consoles) Disks(context.Context, string) (GuestDisks, error) {
+	return GuestDisks{}, faults.New(faults.NotFound, "GuestNotFound", "no disks")
+}
+
 func (c consoles) Describe(_ context.Context, serverID string) (json.RawMessage, error) {
 	if _, ok := c[serverID]; !ok {
 		return nil, faults.New(faults.NotFound, "GuestNotFound", "no guest %s", serverID)

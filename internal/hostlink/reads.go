@@ -17,7 +17,7 @@ import (
 	"holdfast.dev/internal/faults"
 )
 
-// Guests is what a host lets the API read.
+// Guests is what a host lets the API read, and other hosts copy.
 type Guests interface {
 	// Console gives the last length bytes of the console log, all that is kept
 	// if length is negative. Errors: NotFound.
@@ -25,6 +25,9 @@ type Guests interface {
 	// Describe gives what the guest was built from, as JSON of
 	// steps.ServerSpec. Errors: NotFound.
 	Describe(ctx context.Context, serverID string) (json.RawMessage, error)
+	// Disks gives what other hosts may copy of a guest. Errors: NotFound;
+	// Conflict, the guest doesn't stand still.
+	Disks(ctx context.Context, serverID string) (GuestDisks, error)
 }
 
 // maxRead bounds one read on its way, in bytes: of a longer console log the end
@@ -89,6 +92,7 @@ func readsHandler(hostID string, key Key, guests Guests) http.Handler {
 			_, _ = w.Write(text[max(0, len(text)-maxRead):]) // who hung up has no use for the error
 		})
 	}
+	(&diskServer{hostID: hostID, key: key, guests: guests, served: served}).register(mux)
 	return mux
 }
 

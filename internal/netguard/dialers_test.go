@@ -19,6 +19,7 @@ var reasons = map[string]string{
 	"internal/netguard/netguard.go":                 "it is the guard",
 	"internal/hostlink/client.go":                   "the API's address is the deployment's configuration",
 	"internal/hostlink/reads.go":                    "hosts register their address under the deployment's key",
+	"internal/hostlink/pull.go":                     "hosts register their address under the deployment's key",
 	"activities/libvirt/qemu/connection.go":         "a socket of this machine",
 	"internal/openstack/session.go":                 "Keystone's address is configuration, the rest comes from its catalog",
 	"internal/identity/keystone.go":                 "Keystone's address is configuration",

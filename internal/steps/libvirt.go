@@ -120,6 +120,7 @@ type PowerOut struct {
 // LibvirtActivities is implemented by activities/libvirt. Every method is
 // idempotent by observing before it acts.
 type LibvirtActivities interface {
+	DiskActivities
 	// Build: a guest of this server that runs already is success. Half-made
 	// ones are finished or made again. Errors: Invalid (bad image), Superseded.
 	Build(context.Context, BuildIn) (BuildOut, error)

@@ -329,6 +329,26 @@ func (l libvirt) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, e
 	return out, err
 }
 
+// Fetch brings a guest that stands still on its source; it doesn't run here.
+func (l libvirt) Fetch(ctx context.Context, in steps.FetchIn) (steps.FetchOut, error) {
+	return onHost(ctx, l, "libvirt.Fetch", in.Token, func(h *Host) (steps.FetchOut, error) {
+		switch source := l.w.Hosts[in.Source]; {
+		case h.Broken:
+			return steps.FetchOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")
+		case source == nil || !source.Answers:
+			return steps.FetchOut{}, faults.New(faults.Unavailable, "HostLink", "the host can't be reached")
+		case !source.Guests[in.Token.ServerID]:
+			return steps.FetchOut{}, faults.New(faults.NotFound, "GuestNotFound", "the source has no such guest")
+		case source.Power == powers[steps.PowerStart]:
+			return steps.FetchOut{}, faults.New(faults.Conflict, "GuestRuns", "the guest runs on its source")
+		case !h.Claims[in.Token.ServerID]:
+			l.w.broke("disks were fetched without room for them")
+		}
+		h.Guests[in.Token.ServerID], h.Power = true, 0
+		return steps.FetchOut{Bytes: 1}, nil
+	})
+}
+
 func (l libvirt) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, error) {
 	return onHost(ctx, l, "libvirt.Destroy", in.Token, func(h *Host) (struct{}, error) {
 		delete(h.Guests, in.Token.ServerID)
