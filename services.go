@@ -32,6 +32,7 @@ func newServices(p *process) services {
 	s.debts = workers.ServiceDebts{DB: p.db, Engine: p.engine, Log: p.log,
 		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
 			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
+			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,
 		}}
 	return s
 }

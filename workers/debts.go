@@ -52,11 +52,16 @@ func (p *payer) payAll(ctx context.Context, debts []hostlink.Debt) (unpaid int) 
 func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
 	ctx, cancel := context.WithTimeout(ctx, payTime)
 	defer cancel()
-	if operations.EffectKind(d.Kind) != operations.EffectGuest {
+	owed := libvirt.Debt{OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt}
+	switch operations.EffectKind(d.Kind) {
+	case operations.EffectGuest:
+	case operations.EffectDevice:
+		_, owed.ServerID, _, _ = operations.ParseID(d.OperationID)
+		owed.Device = d.Ref
+	default:
 		return errUnknownDebt
 	}
-	err := p.pay(ctx, libvirt.Debt{OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt})
-	if err != nil {
+	if err := p.pay(ctx, owed); err != nil {
 		return err
 	}
 	return p.report(ctx, d)

@@ -1,6 +1,7 @@
 package cinder
 
-// The three steps: Attach, Complete, Release.
+// The three steps: Attach, Complete, Release; one.go has what they do for one
+// volume.
 
 import (
 	"context"
@@ -97,6 +98,9 @@ func (t *task) reach(ctx context.Context, alive func()) error {
 // have volumes again. Errors: Unavailable.
 func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
 	t := &task{a: a}
+	if d.Kind == operations.EffectVolume {
+		return t.payOne(ctx, d)
+	}
 	err := a.db.InTx(ctx, func(tx store.Tx) error {
 		if err := t.read(ctx, tx, d.Ref); err != nil {
 			return err
@@ -148,9 +152,14 @@ func (a *Activities) Attach(ctx context.Context, in steps.AttachIn) (steps.Attac
 	if err != nil {
 		return out, err
 	}
-	connector, err := a.connector(ctx, in.HostID)
-	if err != nil {
+	if err := t.only(in.VolumeID); err != nil {
 		return out, err
+	}
+	var connector map[string]any
+	if in.HostID != "" {
+		if connector, err = a.connector(ctx, in.HostID); err != nil {
+			return out, err
+		}
 	}
 	if err := t.makeAll(ctx); err != nil {
 		return out, err
@@ -177,7 +186,7 @@ func (a *Activities) Complete(ctx context.Context, in steps.CompleteIn) (struct{
 		return struct{}{}, err
 	}
 	for _, at := range have {
-		if at.Status == attached {
+		if at.Status == attached || in.VolumeID != "" && at.VolumeID != in.VolumeID {
 			continue
 		}
 		if err := t.complete(ctx, at); err != nil {
@@ -192,6 +201,9 @@ func (a *Activities) Release(ctx context.Context, in steps.ReleaseVolumesIn) (st
 	t, err := a.begin(ctx, in.Fence)
 	if err != nil {
 		return struct{}{}, err
+	}
+	if in.VolumeID != "" {
+		return struct{}{}, t.releaseOne(ctx, in.VolumeID)
 	}
 	if err := t.release(ctx, in.Terminate); err != nil {
 		return struct{}{}, refuses(err)
@@ -283,7 +295,7 @@ func (t *task) attachAll(ctx context.Context, connector map[string]any) error {
 		} else if at, err = t.reserve(ctx, d); err != nil {
 			return err
 		}
-		if at.Status == reserved {
+		if at.Status == reserved && connector != nil {
 			if err := t.connect(ctx, at, connector); err != nil {
 				return err
 			}

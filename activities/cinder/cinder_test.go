@@ -188,10 +188,70 @@ var acts = map[string]struct {
 	setUp, step func(*world) error
 	want        func(*world)
 }{
-	"attach":    {"cinder.Attach", nil, attach, wantAttached},
-	"complete":  {"cinder.Complete", attach, complete, wantInUse},
-	"undo":      {"cinder.Release", attach, release(false), wantLeft("own-1", "own-2")},
-	"terminate": {"cinder.Release", inUse, release(true), wantLeft("own-1")},
+	"attach":       {"cinder.Attach", nil, attach, wantAttached},
+	"complete":     {"cinder.Complete", attach, complete, wantInUse},
+	"undo":         {"cinder.Release", attach, release(false), wantLeft("own-1", "own-2")},
+	"terminate":    {"cinder.Release", inUse, release(true), wantLeft("own-1")},
+	"attach one":   {"cinder.Attach", nil, attachOne, wantOne("reserved", "attaching", "attached")},
+	"complete one": {"cinder.Complete", attachOne, completeOne, wantOne("attached")},
+	"release one":  {"cinder.Release", oneInUse, releaseOne, wantNone},
+}
+
+// one is the volume that comes or goes by itself.
+const one = "own-2"
+
+func attachOne(w *world) error {
+	_, err := w.a.Attach(w.Context(), steps.AttachIn{Fence: w.fence, HostID: w.host, VolumeID: one})
+	return err
+}
+
+func completeOne(w *world) error {
+	_, err := w.a.Complete(w.Context(), steps.CompleteIn{Fence: w.fence, VolumeID: one})
+	return err
+}
+
+func oneInUse(w *world) error {
+	if err := attachOne(w); err != nil {
+		return err
+	}
+	return completeOne(w)
+}
+
+func releaseOne(w *world) error {
+	_, err := w.a.Release(w.Context(), steps.ReleaseVolumesIn{Fence: w.fence, VolumeID: one})
+	return err
+}
+
+// wantOne: nothing but the one volume is attached, and its row says how.
+func wantOne(statuses ...string) func(*world) {
+	return func(w *world) {
+		w.Helper()
+		if len(w.attachments) != 1 || w.made != 1 || len(w.volumes) != 2 {
+			w.Errorf("%d attachments, %d made, volumes %v", len(w.attachments), w.made, w.volumes)
+		}
+		for _, d := range w.devices() {
+			at := w.attachments[d.AttachmentID]
+			if (d.VolumeID == one) != (at != nil) {
+				w.Errorf("device %+v, its attachment %v", d, at)
+			}
+			if at != nil && !slices.Contains(statuses, fmt.Sprint(at["status"])) {
+				w.Errorf("its attachment is %v", at)
+			}
+		}
+	}
+}
+
+// wantNone: the volume is free, and the server has no device of it.
+func wantNone(w *world) {
+	w.Helper()
+	if len(w.attachments) != 0 || len(w.volumes) != 2 {
+		w.Errorf("attachments %v, volumes %v", w.attachments, w.volumes)
+	}
+	for _, d := range w.devices() {
+		if d.VolumeID == one {
+			w.Errorf("the row is there: %+v", d)
+		}
+	}
 }
 
 func TestEveryStepHasAnAct(t *testing.T) {

@@ -151,13 +151,19 @@ func (a *Activities) guest(ctx context.Context, t steps.Token, why act, f func(c
 	return guest, err
 }
 
-// Debt is an undo that this host owes: the guest of a server, made under a
-// generation and an attempt of an operation.
+// Debt is an undo that this host owes: the guest of a server, or a device of it,
+// made under a generation and an attempt of an operation.
 type Debt struct {
 	OperationID string
 	ServerID    string
 	Generation  int64
 	Attempt     int
+	// Device is a volume's or a port's id, if the guest owes only that.
+	Device string
+}
+
+func (d Debt) token() steps.Token {
+	return steps.Token{ServerID: d.ServerID, OperationID: d.OperationID, Generation: d.Generation, Attempt: d.Attempt, Step: operations.StepUndo}
 }
 
 // Pay destroys the guest that is owed. It is idempotent as Destroy is, and nil
@@ -168,7 +174,10 @@ type Debt struct {
 // no proof that somebody wants the guest: only a build or a change of its power
 // is. After a destroy the debt is paid under the token of that one.
 func (a *Activities) Pay(ctx context.Context, d Debt) error {
-	t := steps.Token{ServerID: d.ServerID, OperationID: d.OperationID, Generation: d.Generation, Attempt: d.Attempt, Step: operations.StepUndo}
+	if d.Device != "" {
+		return a.payDevice(ctx, d)
+	}
+	t := d.token()
 	stood, gone, err := a.fences.condemned(d.ServerID)
 	if err != nil {
 		return err
@@ -179,6 +188,11 @@ func (a *Activities) Pay(ctx context.Context, d Debt) error {
 	err = a.fences.Within(ctx, t, actDestroy, func(ctx context.Context, confirm Confirm) error {
 		return a.destroy(ctx, d.ServerID, confirm)
 	})
+	return a.unlessVoid(ctx, d, err)
+}
+
+// unlessVoid takes for paid what a newer owner has made void.
+func (a *Activities) unlessVoid(ctx context.Context, d Debt, err error) error {
 	var f *faults.Error
 	if errors.As(err, &f) && f.Kind == faults.Superseded {
 		a.log.InfoContext(ctx, "a debt is void, its server has a newer owner here",

@@ -64,6 +64,36 @@ func power(action steps.PowerAction, generation int64) func(context.Context, *li
 	}
 }
 
+var (
+	volume = steps.Volume{ID: "0a6f3b1e-1111-4a4e-8b9a-0c2a47c2f6a1", Device: "vdb"}
+	port   = steps.Port{ID: "0a6f3b1e-2222-4a4e-8b9a-0c2a47c2f6a1", VIFType: "bridge", Bridge: "br0"}
+)
+
+// has asks the host for a device without touching it.
+func has(ctx context.Context, a *libvirt.Activities, id string) (any, error) {
+	out, err := a.Unplug(ctx, steps.UnplugIn{Token: token(0, 0), ID: id, Look: true})
+	return out.Left, err
+}
+
+func plug(generation int64, in steps.PlugIn) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		in.Token = token(generation, 1)
+		if _, err := a.Plug(ctx, in); err != nil {
+			return nil, err
+		}
+		return has(ctx, a, libvirt.Device{Volume: in.Volume, Port: in.Port}.ID())
+	}
+}
+
+func unplug(generation int64, id string) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		if out, err := a.Unplug(ctx, steps.UnplugIn{Token: token(generation, 1), ID: id}); err != nil || out.Left {
+			return out.Left, err
+		}
+		return has(ctx, a, id)
+	}
+}
+
 func one(state int) []libvirt.Guest {
 	return []libvirt.Guest{{ServerID: serverID, PowerState: state}}
 }
@@ -89,6 +119,20 @@ var acts = []act{
 		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Suspended)},
 	{name: "resume", proves: "libvirt.Power", setUp: []string{"build", "suspend"}, run: power(steps.PowerResume, 4),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "plug a volume", proves: "libvirt.Plug", setUp: []string{"build"}, want: true, after: one(libvirt.Running), run: plug(2, steps.PlugIn{Volume: &volume})},
+	{name: "plug a port", proves: "libvirt.Plug", setUp: []string{"build", "stop"}, want: true, after: one(libvirt.Shutdown), run: plug(3, steps.PlugIn{Port: &port})},
+	{name: "unplug a volume", proves: "libvirt.Unplug", setUp: []string{"build", "plug a volume"}, want: false, after: one(libvirt.Running), run: unplug(3, volume.ID)},
+	{name: "unplug a port", proves: "libvirt.Unplug", setUp: []string{"build", "stop", "plug a port"}, want: false, after: one(libvirt.Shutdown), run: unplug(4, port.ID)},
+	{name: "unplug of no guest", proves: "libvirt.Unplug", want: false, after: []libvirt.Guest{}, run: unplug(1, volume.ID)},
+	{name: "debt of a device", setUp: []string{"build", "plug a volume", "stop after"}, want: false, after: one(libvirt.Shutdown),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			if err := a.Pay(ctx, libvirt.Debt{ServerID: serverID, Generation: 2, Attempt: 1, Device: volume.ID}); err != nil {
+				return nil, err
+			}
+			return has(ctx, a, volume.ID)
+		}},
+	{name: "stop after", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerStop, 5),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
 	{name: "destroy", proves: "libvirt.Destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return a.Destroy(ctx, steps.DestroyIn{Token: token(5, 1)})

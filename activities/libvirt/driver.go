@@ -5,6 +5,7 @@ package libvirt
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
@@ -31,6 +32,15 @@ type Driver interface {
 	// confirm before it changes it. A reboot whose mark is the one that the guest
 	// was last rebooted for has been done already. Errors: NotFound.
 	Power(ctx context.Context, serverID string, action steps.PowerAction, mark string, confirm Confirm) (Guest, error)
+	// Plug gives the guest a volume or a port, running or not. It calls confirm
+	// before it changes the guest. Errors: NotFound.
+	Plug(ctx context.Context, serverID string, device Device, confirm Confirm) error
+	// Unplug has the guest let go of the volume or port, and waits for it. It
+	// calls confirm before it changes the guest. A guest that is not there has
+	// let go. Errors: Conflict (code DeviceDetachFailed), the guest keeps it.
+	Unplug(ctx context.Context, serverID, deviceID string, confirm Confirm) error
+	// Plugged says whether the guest has the volume or port.
+	Plugged(ctx context.Context, serverID, deviceID string) (bool, error)
 	// Observe shows one guest. Errors: NotFound.
 	Observe(ctx context.Context, serverID string) (Guest, error)
 	// List shows all guests, half-made and half-removed ones included.
@@ -42,6 +52,39 @@ type Driver interface {
 	Console(ctx context.Context, serverID string, length int) ([]byte, error)
 	// Close drops connections; guests stay.
 	Close() error
+}
+
+// Device is a volume or a port: one of them is set.
+type Device struct {
+	Volume *steps.Volume
+	Port   *steps.Port
+}
+
+// ID is the volume's or the port's.
+func (d Device) ID() string {
+	if d.Volume != nil {
+		return d.Volume.ID
+	}
+	return d.Port.ID
+}
+
+// Keep gives a spec with the device in it, once, and Drop one without it: what
+// the guest is made from when it is made anew.
+func (d Device) Keep(spec steps.ServerSpec) steps.ServerSpec {
+	spec = Drop(spec, d.ID())
+	if d.Volume != nil {
+		spec.Volumes = append(spec.Volumes, *d.Volume)
+	} else {
+		spec.Ports = append(spec.Ports, *d.Port)
+	}
+	return spec
+}
+
+// Drop gives a spec without a device.
+func Drop(spec steps.ServerSpec, id string) steps.ServerSpec {
+	spec.Volumes = slices.DeleteFunc(slices.Clone(spec.Volumes), func(v steps.Volume) bool { return v.ID == id })
+	spec.Ports = slices.DeleteFunc(slices.Clone(spec.Ports), func(p steps.Port) bool { return p.ID == id })
+	return spec
 }
 
 // Confirm is asked right before a line that can't be taken back: an error means

@@ -29,6 +29,7 @@ const (
 	actBuild   act = "build"
 	actDestroy act = "destroy"
 	actPower   act = "power"
+	actDevice  act = "device"
 )
 
 // stand is where a server's fence stands.

@@ -1,6 +1,6 @@
 package neutron
 
-// The two steps: Allocate and Deallocate.
+// The two steps: Allocate and Deallocate; one.go has what they do for one port.
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -58,15 +59,19 @@ type task struct {
 
 // begin checks the fence, reads the rows and reaches Neutron. With a host, the
 // server is about to get its ports there.
-func (a *Activities) begin(ctx context.Context, f steps.Fence, hostID string) (*task, error) {
+func (a *Activities) begin(ctx context.Context, f steps.Fence, hostID string, position *int) (*task, error) {
 	t := &task{}
 	err := a.db.InTx(ctx, func(tx store.Tx) error {
 		op, err := a.engine.CheckFence(ctx, tx, f)
 		if err != nil {
 			return err
 		}
-		if err := t.read(ctx, tx, op.ResourceID); err != nil || hostID == "" {
+		if err := t.read(ctx, tx, op.ResourceID); err != nil {
 			return err
+		}
+		t.only(position)
+		if hostID == "" {
+			return nil
 		}
 		if t.host, err = compute.GetHost(ctx, tx, hostID); err != nil {
 			return err
@@ -98,6 +103,9 @@ func (t *task) reach(ctx context.Context, client func(context.Context) (*gopherc
 // have ports again. Errors: Unavailable.
 func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
 	t := &task{}
+	if d.Kind == operations.EffectPort {
+		return a.payOne(ctx, d)
+	}
 	err := a.db.InTx(ctx, func(tx store.Tx) error {
 		if err := t.read(ctx, tx, d.Ref); err != nil {
 			return err
@@ -125,7 +133,7 @@ func (a *Activities) Pay(ctx context.Context, d engine.Debt) error {
 // the server before it is made, and one that is bound already is left alone.
 func (a *Activities) Allocate(ctx context.Context, in steps.AllocateIn) (steps.AllocateOut, error) {
 	out := steps.AllocateOut{PlugPatience: a.o.PlugPatience, PlugFatal: a.o.PlugFatal}
-	t, err := a.begin(ctx, in.Fence, in.HostID)
+	t, err := a.begin(ctx, in.Fence, in.HostID, in.Position)
 	if err != nil {
 		return out, err
 	}
@@ -133,6 +141,9 @@ func (a *Activities) Allocate(ctx context.Context, in steps.AllocateIn) (steps.A
 		return out, err
 	}
 	out.Ports = len(t.rows)
+	if in.Position != nil && len(t.rows) == 1 {
+		out.PortID = t.rows[0].PortID
+	}
 	return out, a.write(ctx, in.Fence, func(tx store.Tx) error {
 		for _, row := range t.rows {
 			if err := compute.BindPort(ctx, tx, row); err != nil {
@@ -146,7 +157,7 @@ func (a *Activities) Allocate(ctx context.Context, in steps.AllocateIn) (steps.A
 // Deallocate is idempotent by what Neutron says: ports that are gone, or that
 // aren't the server's any more, are left alone.
 func (a *Activities) Deallocate(ctx context.Context, in steps.DeallocateIn) (struct{}, error) {
-	t, err := a.begin(ctx, in.Fence, "")
+	t, err := a.begin(ctx, in.Fence, "", in.Position)
 	if err != nil {
 		return struct{}{}, err
 	}
@@ -154,6 +165,9 @@ func (a *Activities) Deallocate(ctx context.Context, in steps.DeallocateIn) (str
 		return struct{}{}, refuses(err)
 	}
 	return struct{}{}, a.write(ctx, in.Fence, func(tx store.Tx) error {
+		if in.Position != nil {
+			return compute.ForgetPort(ctx, tx, t.server.ID, *in.Position)
+		}
 		return compute.UnbindPorts(ctx, tx, t.server.ID)
 	})
 }

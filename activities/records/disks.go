@@ -48,5 +48,5 @@ func giveDisks(ctx context.Context, q store.Queryer, s *compute.Server, spec *st
 
 func volumeOf(d compute.Disk) steps.Volume {
 	return steps.Volume{ID: d.Device.VolumeID, AttachmentID: d.Device.AttachmentID, Boot: d.Device.Boots(),
-		Bus: d.Bus, Device: d.Name, CDROM: d.CDROM, Ours: d.Device.Ours, DeleteOnTermination: d.Device.DeleteOnTermination}
+		Bus: d.Bus, Device: d.Name, CDROM: d.CDROM, Ours: d.Device.Ours, DeleteOnTermination: d.Device.DeleteOnTermination, Shared: d.Device.Multiattach}
 }

@@ -96,7 +96,7 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 		if out.Cancelled = cancelledInTime(op.Operation, in); out.Cancelled {
 			return nil
 		}
-		if op.ResourceType == operations.Server {
+		if op.ResourceType == operations.Server && !op.Shared {
 			if err := compute.PublishServer(ctx, tx, op.ResourceID, outcome(in), in.Fault); err != nil {
 				return err
 			}

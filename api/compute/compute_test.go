@@ -84,7 +84,7 @@ func newCloud(t *testing.T, change ...func(*compute.API)) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{t: t, db: db, offers: &offers{}, box: box(t)}
-	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, Neighbours: neighbour{}, HostDownAfter: time.Minute, MaxPageSize: 1000}
+	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, Neighbours: neighbour{}, HostDownAfter: time.Minute, MaxPageSize: 1000, WaitsFor: time.Millisecond}
 	for _, f := range change {
 		f(api)
 	}

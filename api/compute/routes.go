@@ -18,6 +18,7 @@ import (
 type Engine interface {
 	Accept(context.Context, store.Tx, engine.Request) (engine.Accepted, error)
 	Put(context.Context, store.Tx, engine.Event) (operationID string, err error)
+	Get(ctx context.Context, q store.Queryer, id string) (engine.Operation, error)
 	Operations(context.Context, store.Queryer, engine.Filter) ([]engine.Operation, error)
 	Events(ctx context.Context, q store.Queryer, operationIDs ...string) ([]engine.OperationEvent, error)
 }
@@ -48,6 +49,9 @@ type API struct {
 	MaxPageSize int
 	// SoftDelete keeps what users delete until it is reclaimed.
 	SoftDelete bool
+	// WaitsFor is how long a request waits for its operation where the original
+	// does; zero is 30 s.
+	WaitsFor time.Duration
 }
 
 // Versions are the microversions served (contracts: microversions.json).
@@ -115,6 +119,12 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/servers/{server_id}/os-interface/{id}", Policy: interfaceRule + "show", Success: 200, Handler: a.showInterface},
 		{Method: "GET", Path: "/servers/{server_id}/os-volume_attachments", Policy: "os_compute_api:os-volumes-attachments:index", Success: 200, Handler: a.listAttachments},
 		{Method: "GET", Path: "/servers/{server_id}/os-volume_attachments/{id}", Policy: "os_compute_api:os-volumes-attachments:show", Success: 200, Handler: a.showAttachment},
+		{Method: "POST", Path: "/servers/{server_id}/os-interface", Policy: plugRule + "create", Success: 200, Handler: a.attachInterface},
+		{Method: "DELETE", Path: "/servers/{server_id}/os-interface/{id}", Policy: plugRule + "delete", Success: 202, Handler: a.detachInterface},
+		{Method: "POST", Path: "/servers/{server_id}/os-volume_attachments", Versions: microversion.From(withoutBody), Policy: "os_compute_api:os-volumes-attachments:create", Success: 202, Handler: a.attachVolume},
+		{Method: "POST", Path: "/servers/{server_id}/os-volume_attachments", Versions: microversion.Between(1, withoutBody-1), Policy: "os_compute_api:os-volumes-attachments:create", Success: 200, Handler: a.attachVolume},
+		{Method: "PUT", Path: "/servers/{server_id}/os-volume_attachments/{id}", Policy: "os_compute_api:os-volumes-attachments:update", Success: 202, Handler: a.updateAttachment},
+		{Method: "DELETE", Path: "/servers/{server_id}/os-volume_attachments/{id}", Policy: "os_compute_api:os-volumes-attachments:delete", Success: 202, Handler: a.detachVolume},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions", Policy: "os_compute_api:os-instance-actions:list", Success: 200, Handler: a.listInstanceActions},
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions/{id}", Policy: "os_compute_api:os-instance-actions:show", Success: 200, Handler: a.showInstanceAction},
 		{Method: "GET", Path: "/servers/{server_id}/migrations", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:index", Success: 200, Handler: a.listServerMigrations},

@@ -112,7 +112,7 @@ func (s *sources) take(d *compute.BlockDevice) error {
 	case volume.Status != "available" && !(volume.Multiattach && volume.Status == "in-use"):
 		return notReservable(d.VolumeID, volume.Status)
 	}
-	s.given, d.VolumeSizeGB = append(s.given, d.VolumeID), volume.SizeGB
+	s.given, d.VolumeSizeGB, d.Multiattach = append(s.given, d.VolumeID), volume.SizeGB, volume.Multiattach
 	return nil
 }
 

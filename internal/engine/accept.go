@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
@@ -19,6 +20,9 @@ type Request struct {
 	Input any
 	// Parent and RetryOf are operation ids or "".
 	Parent, RetryOf string
+	// Holds are the ledger's lines for what the request's own transaction has
+	// written and only an undo takes back.
+	Holds []operations.Effect
 }
 
 // Accepted is what became of a request.
@@ -36,7 +40,7 @@ type Accepted struct {
 }
 
 // Accept writes the operation and gives it the resource, a place behind the
-// operation that has it, or neither, by the table of meetings. For Signal the
+// operations that have or share it, or neither, by the table of meetings. For Signal the
 // caller puts its event in the inbox of the operation that it is given.
 // Errors: Conflict (code OperationInProgress) if it is refused, NotFound, Invalid (a recover kind).
 func (e *Engine) Accept(ctx context.Context, tx store.Tx, r Request) (Accepted, error) {
@@ -55,8 +59,18 @@ func (e *Engine) Accept(ctx context.Context, tx store.Tx, r Request) (Accepted, 
 	if err != nil {
 		return Accepted{}, err
 	}
+	others, err := sharing(ctx, tx, r.ResourceID)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if !spec.Exclusive {
+		return e.share(ctx, tx, r, spec, running, others, l.generation)
+	}
+	if err := mayFollow(others, spec, r); err != nil {
+		return Accepted{}, err
+	}
 	if running == nil {
-		return e.own(ctx, tx, r, spec, res, "")
+		return e.own(ctx, tx, r, spec, res, others, "")
 	}
 	waiting, err := unfinished(ctx, tx, l.next)
 	if err != nil {
@@ -71,14 +85,13 @@ func (e *Engine) Accept(ctx context.Context, tx store.Tx, r Request) (Accepted, 
 		return Accepted{OperationID: met.ID, Meeting: meeting, Generation: l.generation}, nil
 	case operations.Preempt:
 		if waiting == nil && abandonable(*running) {
-			return e.replace(ctx, tx, r, spec, res, *running)
+			return e.replace(ctx, tx, r, spec, res, others, *running)
 		}
 		fallthrough
 	case operations.Queue:
-		return e.wait(ctx, tx, r, spec, res, l, *running, waiting, meeting)
+		return e.wait(ctx, tx, r, spec, res, l, others, *running, waiting, meeting)
 	}
-	return Accepted{}, faults.New(faults.Conflict, "OperationInProgress",
-		"the %s %s is busy with operation %s", spec.Resource, r.ResourceID, met.ID)
+	return Accepted{}, busy(spec, r, met.ID)
 }
 
 // meet says what becomes of a new operation. If one waits already, the new one
@@ -108,22 +121,30 @@ func abandonable(op Operation) bool {
 	return !op.Begun() && ok && !spec.Recovers()
 }
 
-// own writes the operation as the owner of its resource.
-func (e *Engine) own(ctx context.Context, tx store.Tx, r Request, spec operations.Spec, res Resource, meeting operations.Meeting) (Accepted, error) {
+// own writes the operation as the owner of its resource. While others share
+// that, it may not be started.
+func (e *Engine) own(ctx context.Context, tx store.Tx, r Request, spec operations.Spec, res Resource, others []Operation, meeting operations.Meeting) (Accepted, error) {
 	op, err := r.operation()
 	if err != nil {
 		return Accepted{}, err
 	}
-	if err := insert(ctx, tx, spec, op, true, starterGrace); err != nil {
+	startable := !slices.ContainsFunc(others, func(other Operation) bool { return !givesWay(other, r.Kind) })
+	if err := insert(ctx, tx, spec, op, startable, starterGrace, r.Holds...); err != nil {
 		return Accepted{}, err
 	}
+	if err := preempt(ctx, tx, res, others, r.Kind, op.ID); err != nil {
+		return Accepted{}, err
+	}
+	if meeting == "" && len(others) > 0 {
+		meeting = operations.Meet(others[0].Kind, r.Kind)
+	}
 	generation, err := res.take(ctx, tx, r.ResourceID, op.ID)
-	return Accepted{OperationID: op.ID, Meeting: meeting, Startable: true, Generation: generation}, err
+	return Accepted{OperationID: op.ID, Meeting: meeting, Startable: startable, Generation: generation}, err
 }
 
 // replace puts the operation in the place of one that has not begun.
-func (e *Engine) replace(ctx context.Context, tx store.Tx, r Request, spec operations.Spec, res Resource, running Operation) (Accepted, error) {
-	accepted, err := e.own(ctx, tx, r, spec, res, operations.Preempt)
+func (e *Engine) replace(ctx context.Context, tx store.Tx, r Request, spec operations.Spec, res Resource, others []Operation, running Operation) (Accepted, error) {
+	accepted, err := e.own(ctx, tx, r, spec, res, others, operations.Preempt)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -133,12 +154,15 @@ func (e *Engine) replace(ctx context.Context, tx store.Tx, r Request, spec opera
 // wait writes the operation as the one that comes next, in the place of one
 // that waited before. To pre-empt is to ask the running one for its cancel too.
 func (e *Engine) wait(ctx context.Context, tx store.Tx, r Request, spec operations.Spec, res Resource, l lock,
-	running Operation, waiting *Operation, meeting operations.Meeting) (Accepted, error) {
+	others []Operation, running Operation, waiting *Operation, meeting operations.Meeting) (Accepted, error) {
 	op, err := r.operation()
 	if err != nil {
 		return Accepted{}, err
 	}
-	if err := insert(ctx, tx, spec, op, false, 0); err != nil {
+	if err := insert(ctx, tx, spec, op, false, 0, r.Holds...); err != nil {
+		return Accepted{}, err
+	}
+	if err := preempt(ctx, tx, res, others, r.Kind, op.ID); err != nil {
 		return Accepted{}, err
 	}
 	if err := res.await(ctx, tx, r.ResourceID, op.ID); err != nil {

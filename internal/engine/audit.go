@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 )
 
@@ -91,16 +90,21 @@ func (r Resource) probes() []Probe {
 			LEFT JOIN engine.operations o ON o.id = held.id
 			WHERE held.id IS NOT NULL AND (o.id IS NULL OR o.finished_at IS NOT NULL)`),
 		Query(name+"-operation-without-lock",
-			"An operation has not finished, and neither holds its resource nor is next.",
+			"An operation has not finished, and neither holds nor shares its resource nor is next.",
 			`SELECT o.id, 'it can never go on' FROM engine.operations o
-			WHERE o.finished_at IS NULL AND o.resource_type = $1 AND o.kind = ANY ($2) AND NOT EXISTS (
-				SELECT FROM `+r.Table+` r WHERE r.id = o.resource_id AND o.id IN (r.operation_id, r.next_operation_id))`,
-			r.Type, exclusive(r.Type)),
+			WHERE o.finished_at IS NULL AND o.resource_type = $1 AND NOT EXISTS (
+				SELECT FROM `+r.Table+` r WHERE r.id = o.resource_id AND (o.generation IS NOT NULL OR o.id IN (r.operation_id, r.next_operation_id)))`,
+			r.Type),
 		Query(name+"-wrong-turn",
-			"An operation may be started while another holds the resource, or may not be although it holds it.",
-			`SELECT o.id, CASE WHEN o.start_after IS NULL THEN 'it holds the resource and may not start' ELSE 'it waits and may start' END
+			"An operation may be started while another holds the resource or shares it, or may not be although it is its turn.",
+			`SELECT o.id, CASE WHEN o.start_after IS NULL THEN 'it has the resource and may not start' ELSE 'it waits and may start' END
 			FROM `+r.Table+` r JOIN engine.operations o ON o.id IN (r.operation_id, r.next_operation_id)
-			WHERE o.finished_at IS NULL AND (o.id = r.operation_id) = (o.start_after IS NULL)`),
+			WHERE o.finished_at IS NULL AND (o.id = r.operation_id AND NOT EXISTS (`+shares+`)) = (o.start_after IS NULL)`),
+		Query(name+"-shared-by-turns",
+			"Of the operations that share a resource more than one may be started, or none.",
+			`SELECT r.id::text, format('%s of %s may start', count(o.start_after), count(*))
+			FROM `+r.Table+` r JOIN engine.operations o ON o.resource_id = r.id
+			WHERE o.finished_at IS NULL AND o.generation IS NOT NULL GROUP BY r.id HAVING count(o.start_after) <> 1`),
 		Query(name+"-next-of-nobody",
 			"An operation waits for a resource that nobody holds.",
 			`SELECT r.id::text, next_operation_id || ' waits for nobody' FROM `+r.Table+` r
@@ -108,16 +112,8 @@ func (r Resource) probes() []Probe {
 	}
 }
 
-// exclusive are the kinds that hold their resource.
-func exclusive(r operations.ResourceType) []operations.Kind {
-	var kinds []operations.Kind
-	for _, s := range operations.All() {
-		if s.Resource == r && s.Exclusive {
-			kinds = append(kinds, s.Kind)
-		}
-	}
-	return kinds
-}
+// shares finds the operations that share the resource r.
+const shares = `SELECT FROM engine.operations s WHERE s.resource_id = r.id AND s.finished_at IS NULL AND s.generation IS NOT NULL`
 
 // maxFindings bounds what one probe reports.
 const maxFindings = 1000

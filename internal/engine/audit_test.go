@@ -36,6 +36,13 @@ func TestEveryProbe(t *testing.T) {
 			w.exec(`UPDATE engine.operations SET start_after = NULL WHERE id = $1`, f.OperationID)
 			return f.OperationID
 		},
+		"server-shared-by-turns": func(w *world) string {
+			id := w.newThing()
+			w.accept(operations.ServerAttachVolume, id)
+			second := w.accept(operations.ServerAttachVolume, id).OperationID
+			w.exec(`UPDATE engine.operations SET start_after = now() WHERE id = $1`, second)
+			return id
+		},
 		"server-next-of-nobody": func(w *world) string {
 			id, f := w.running(operations.ServerBuild)
 			w.exec(`UPDATE fake.things SET operation_id = NULL, next_operation_id = operation_id WHERE id = $1`, id)

@@ -36,17 +36,23 @@ func (e *Engine) Begin(ctx context.Context, tx store.Tx, in steps.BeginIn) (step
 	switch {
 	case op.Finished():
 		return stop("the operation has finished: " + string(op.Result)), nil
-	case op.lock.next == op.ID:
-		return steps.BeginOut{}, faults.New(faults.Unavailable, "NotItsTurn", "operation %s waits for %s to end", op.ID, op.lock.holder)
-	case op.lock.holder != op.ID:
+	case !op.Shared && op.lock.holder != op.ID && op.lock.next != op.ID:
 		return stop("the operation is superseded"), nil
+	case op.StartAfter == nil:
+		return steps.BeginOut{}, faults.New(faults.Unavailable, "NotItsTurn", "operation %s waits for others to end", op.ID)
 	case in.Reset && op.RunID != "" && op.RunID != in.RunID:
 		return stop("the workflow was reset by hand; the engine recovers the operation"), nil
 	}
-	if op.RunID != "" && op.RunID != in.RunID {
-		if op.lock.generation, err = op.resource.take(ctx, tx, op.ResourceID, op.ID); err != nil {
-			return steps.BeginOut{}, err
-		}
+	switch takesOver := op.RunID != "" && op.RunID != in.RunID; {
+	case op.Shared && (takesOver || op.RunID == ""):
+		err = op.raise(ctx, tx)
+	case op.Shared:
+		op.lock.generation = op.Generation
+	case takesOver:
+		op.lock.generation, err = op.resource.take(ctx, tx, op.ResourceID, op.ID)
+	}
+	if err != nil {
+		return steps.BeginOut{}, err
 	}
 	var b batch
 	b.Queue(`UPDATE engine.operations

@@ -45,24 +45,44 @@ func noteCancel(ctx context.Context, tx store.Tx, id, by string) error {
 }
 
 // abandon ends an operation that never began. The state that its request gave
-// to the resource is taken back only if it owns the resource: while it waits,
-// the state shown is the running one's.
+// to the resource is taken back only if it owns or shares the resource: while
+// it waits in next, the state shown is the running one's.
 func (l Locked) abandon(ctx context.Context, tx store.Tx, how ending) error {
-	if err := end(ctx, tx, l.Operation, how); err != nil {
-		return err
-	}
-	if l.lock.next == l.ID {
-		return l.resource.await(ctx, tx, l.ResourceID, "")
-	}
-	if l.lock.holder != l.ID {
-		return nil
-	}
-	if l.resource.Abandon != nil {
-		fault := &steps.Fault{Code: how.code, Message: how.message, HTTPCode: 500}
-		if err := l.resource.Abandon(ctx, tx, l.Operation, how.result, fault); err != nil {
-			return fmt.Errorf("abandon %s: %w", l.ID, err)
+	switch {
+	case l.Shared:
+		if err := l.drop(ctx, tx, how); err != nil {
+			return err
 		}
+		_, err := l.resource.turn(ctx, tx, l.ResourceID)
+		return err
+	case l.lock.next == l.ID:
+		if err := end(ctx, tx, l.Operation, how); err != nil {
+			return err
+		}
+		return l.resource.await(ctx, tx, l.ResourceID, "")
+	case l.lock.holder != l.ID:
+		return end(ctx, tx, l.Operation, how)
+	}
+	if err := l.drop(ctx, tx, how); err != nil {
+		return err
 	}
 	_, err := l.resource.release(ctx, tx, l.ResourceID, l.ID)
 	return err
+}
+
+// drop ends an operation that never began, and has its resource take back what
+// the request had written for it.
+func (l Locked) drop(ctx context.Context, tx store.Tx, how ending) error {
+	var b batch
+	b.Queue(`UPDATE engine.operation_effects SET state = 'undone', updated_at = now()
+		WHERE operation_id = $1 AND state IN ('intended', 'done')`, l.ID)
+	b.end(l.Operation, how)
+	if err := b.send(ctx, tx, "finish "+l.ID); err != nil || l.resource.Abandon == nil {
+		return err
+	}
+	fault := &steps.Fault{Code: how.code, Message: how.message, HTTPCode: 500}
+	if err := l.resource.Abandon(ctx, tx, l.Operation, how.result, fault); err != nil {
+		return fmt.Errorf("abandon %s: %w", l.ID, err)
+	}
+	return nil
 }

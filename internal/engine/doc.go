@@ -21,8 +21,9 @@
 //	before Begin: a cancel or a pre-emption ends it on the spot (Abandon)
 //	after it:     a lost workflow is started from nothing, a closed one recovered
 //
-// Every kind is exclusive so far: it holds its resource's operation_id or waits
-// in next_operation_id. docs/engine.md has the choices and their reasons.
+// An exclusive operation holds its resource's operation_id or waits in
+// next_operation_id. Shared ones hold nothing and take turns; an exclusive one
+// begins when they have ended. docs/engine.md has the choices and their reasons.
 //
 // Only this package and workers know Temporal's client.
 package engine

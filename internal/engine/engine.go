@@ -94,8 +94,7 @@ func (r Resource) await(ctx context.Context, tx store.Tx, id, operationID string
 }
 
 // release takes the lock from its holder and hands it to the operation that
-// waits, which may be started from now on and whose time starts anew. It gives
-// that one's id, or "".
+// waits, whose turn it is then. It gives that one's id, or "".
 func (r Resource) release(ctx context.Context, tx store.Tx, id, holder string) (next string, err error) {
 	err = tx.QueryRow(ctx, `UPDATE `+r.Table+`
 		SET operation_id = next_operation_id, next_operation_id = NULL, generation = generation + 1
@@ -106,8 +105,5 @@ func (r Resource) release(ctx context.Context, tx store.Tx, id, holder string) (
 	if err != nil || next == "" {
 		return "", store.Translate(err)
 	}
-	_, err = tx.Exec(ctx, `UPDATE engine.operations
-		SET start_after = now() + $2::interval, deadline = now() + (deadline - created_at)
-		WHERE id = $1 AND finished_at IS NULL`, next, starterGrace)
-	return next, store.Translate(err)
+	return r.turn(ctx, tx, id)
 }

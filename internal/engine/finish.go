@@ -12,7 +12,7 @@ import (
 
 // Finish ends an operation: its ledger is settled, and on success all that is
 // still open passes to the resource's own rows; its row and event are closed;
-// the lock goes to the operation that waits or is let go. The caller has
+// the lock, or the turn, goes to the operation that waits or is let go. The caller has
 // published the resource's state before, in the same transaction and under the
 // same fence. A second Finish finds the fence gone and changes nothing.
 // Errors: Superseded, Invalid.
@@ -42,6 +42,10 @@ func (l Locked) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (ste
 	b.clearInbox(l.Operation)
 	if err := b.send(ctx, tx, "finish "+l.ID); err != nil {
 		return steps.FinishOut{}, err
+	}
+	if l.Shared {
+		next, err := l.resource.turn(ctx, tx, l.ResourceID)
+		return steps.FinishOut{Next: next}, err
 	}
 	next, err := l.resource.release(ctx, tx, l.ResourceID, l.ID)
 	return steps.FinishOut{Next: next}, err

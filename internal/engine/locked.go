@@ -61,8 +61,8 @@ func notFound(id string) error {
 }
 
 // CheckFence locks the resource and the operation and says whether the fence
-// still holds: the operation is unfinished, owns the resource under this
-// generation, and this run carries it out. Errors: Superseded.
+// still holds: the operation is unfinished, owns or shares the resource under
+// this generation, and this run carries it out. Errors: Superseded.
 func (e *Engine) CheckFence(ctx context.Context, tx store.Tx, f steps.Fence) (Locked, error) {
 	op, err := e.lock(ctx, tx, f.OperationID)
 	return op, op.holds(f, err)
@@ -85,10 +85,10 @@ func (l Locked) holds(f steps.Fence, err error) error {
 		return err
 	case l.Finished():
 		return supersededFault(l.ID, "it has finished")
-	case l.lock.holder != l.ID || l.lock.generation != f.Generation:
-		return supersededFault(l.ID, "it has lost its resource")
 	case l.RunID != f.RunID:
 		return supersededFault(l.ID, "another run carries it out")
+	case l.Shared && l.Generation != f.Generation, !l.Shared && (l.lock.holder != l.ID || l.lock.generation != f.Generation):
+		return supersededFault(l.ID, "it has lost its resource")
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func some[T any](rt *rapid.T, from []T) T {
 }
 
 func (m *model) accept(rt *rapid.T) {
-	kinds := []operations.Kind{operations.ServerBuild, operations.ServerDelete, operations.ServerStart, operations.ServerReboot, operations.ServerHardReboot}
+	kinds := []operations.Kind{operations.ServerBuild, operations.ServerDelete, operations.ServerStart, operations.ServerReboot, operations.ServerHardReboot,
+		operations.ServerAttachVolume, operations.ServerDetachInterface}
 	got, err := m.w.tryAccept(some(rt, kinds), m.thing)
 	expected(rt, err, faults.Conflict)
 	if err == nil && !slices.Contains(m.ops, got.OperationID) {
@@ -142,13 +143,24 @@ func (m *model) check(rt *rapid.T) {
 	m.generation = at.generation
 	ops, err := m.w.e.Operations(m.w.t.Context(), m.w.db.Pool, engine.Filter{ResourceID: m.thing, State: engine.Unfinished})
 	expected(rt, err)
+	exclusive, turns := 0, 0
 	for _, op := range ops {
-		if op.ID != at.holder && op.ID != at.next {
+		switch {
+		case op.Shared:
+		case op.ID != at.holder && op.ID != at.next:
 			rt.Fatalf("%s has not finished and neither holds the thing nor is next: %+v", op.ID, at)
+		default:
+			exclusive++
+		}
+		if op.StartAfter != nil {
+			turns++
 		}
 	}
-	if len(ops) > 2 || (at.next != "" && len(ops) != 2) || (at.holder != "" && len(ops) == 0) {
-		rt.Fatalf("%d unfinished operations at %+v", len(ops), at)
+	if exclusive > 2 || (at.next != "" && exclusive != 2) || (at.holder != "" && exclusive == 0) {
+		rt.Fatalf("%d unfinished operations at %+v", exclusive, at)
+	}
+	if turns > 1 || turns == 0 && len(ops) > 0 {
+		rt.Fatalf("it is the turn of %d of %d operations", turns, len(ops))
 	}
 	report, err := m.w.e.Audit(m.w.t.Context())
 	expected(rt, err)

@@ -38,7 +38,7 @@ type Operation struct {
 	CreatedAt time.Time `db:"created_at"`
 	Deadline  time.Time `db:"deadline"`
 	// StartAfter is when the dispatcher may start it; nil while it waits for
-	// another operation to let go of the resource.
+	// another operation to let go of the resource, or to have had its turn.
 	StartAfter   *time.Time `db:"start_after"`
 	DispatchedAt *time.Time `db:"dispatched_at"`
 	FinishedAt   *time.Time `db:"finished_at"`
@@ -56,6 +56,10 @@ type Operation struct {
 	CheckedAt time.Time `db:"checked_at"`
 	// TraceParent is the span that it was accepted in; empty if none.
 	TraceParent string `db:"trace_parent"`
+	// Shared says that it shares its resource, and Generation is then the one
+	// that it has begun under, 0 before.
+	Shared     bool  `db:"shared"`
+	Generation int64 `db:"own_generation"`
 }
 
 // Finished says whether the operation has ended.
@@ -68,7 +72,8 @@ func (o Operation) Begun() bool { return o.DispatchedAt != nil }
 const columns = `o.id, o.kind, o.resource_type, o.resource_id::text AS resource_id, o.project_id, o.user_id, o.request_id, o.input,
 	o.step, o.attempt, o.host, o.run_id, o.created_at, o.deadline, o.start_after, o.dispatched_at, o.finished_at,
 	COALESCE(o.result, '') AS result, o.error_code, o.message, COALESCE(o.parent_operation_id, '') AS parent_operation_id,
-	COALESCE(o.retry_of, '') AS retry_of, o.cancel_requested_at, o.cancel_requested_by, o.hold, o.checked_at, o.trace_parent`
+	COALESCE(o.retry_of, '') AS retry_of, o.cancel_requested_at, o.cancel_requested_by, o.hold, o.checked_at, o.trace_parent,
+	o.generation IS NOT NULL AS shared, COALESCE(o.generation, 0) AS own_generation`
 
 // Get reads one operation. Errors: NotFound.
 func (e *Engine) Get(ctx context.Context, q store.Queryer, id string) (Operation, error) {
@@ -122,19 +127,25 @@ func unfinished(ctx context.Context, tx store.Tx, id string) (*Operation, error)
 // that accepted it before the dispatcher takes it.
 const starterGrace = 2 * time.Second
 
-// insert writes a new operation. One that owns its resource may be started
-// after grace; one that waits may not be started.
-func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operation, owner bool, grace time.Duration) error {
+// insert writes a new operation. One whose turn it is may be started after
+// grace; one that waits may not be started.
+func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operation, startable bool, grace time.Duration, holds ...operations.Effect) error {
 	op.ID = operations.NewID(spec.Kind, op.ResourceID, time.Now())
 	op.Kind, op.ResourceType = spec.Kind, spec.Resource
 	_, err := tx.Exec(ctx, `
 		INSERT INTO engine.operations (id, kind, resource_type, resource_id, project_id, user_id, request_id, input,
-			attempt, host, deadline, start_after, parent_operation_id, retry_of)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + $11::interval, CASE WHEN $12 THEN now() + $13::interval END, NULLIF($14, ''), NULLIF($15, ''))`,
+			attempt, host, deadline, start_after, parent_operation_id, retry_of, generation)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + $11::interval, CASE WHEN $12 THEN now() + $13::interval END, NULLIF($14, ''), NULLIF($15, ''),
+			CASE WHEN $16 THEN 0 END)`,
 		op.ID, op.Kind, op.ResourceType, op.ResourceID, op.ProjectID, op.UserID, op.RequestID, op.Input,
-		max(op.Attempt, 1), op.Host, spec.Deadline, owner, grace, op.ParentID, op.RetryOf)
+		max(op.Attempt, 1), op.Host, spec.Deadline, startable, grace, op.ParentID, op.RetryOf, !spec.Exclusive)
 	if err != nil {
 		return fmt.Errorf("accept %s: %w", op.ID, store.Translate(err))
+	}
+	if len(holds) > 0 {
+		if _, err := (Locked{Operation: *op}).Intend(ctx, tx, holds...); err != nil {
+			return err
+		}
 	}
 	return noteTrace(ctx, tx, op.ID)
 }

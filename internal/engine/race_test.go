@@ -22,7 +22,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	things := []string{w.newThing(), w.newThing(), w.newThing()}
-	kinds := []operations.Kind{operations.ServerBuild, operations.ServerDelete, operations.ServerReboot, operations.ServerHardReboot}
+	kinds := []operations.Kind{operations.ServerBuild, operations.ServerDelete, operations.ServerReboot, operations.ServerHardReboot, operations.ServerAttachVolume, operations.ServerDetachInterface}
 	expected := []faults.Kind{faults.Conflict, faults.Superseded}
 
 	var fences sync.Map // operation id -> its newest fence

@@ -12,8 +12,8 @@ import (
 )
 
 // Recover ends an operation that no workflow can finish any more, and gives
-// the resource under a new generation to a recover operation that takes over
-// all it may have left outside. What waits for the resource goes on waiting.
+// the resource, or its turn, under a new generation to a recover operation that
+// takes over all it may have left outside. What waits goes on waiting.
 // It gives the recover operation's id; "" where none is needed: the operation
 // has finished meanwhile, never began, or has lost its resource. The caller
 // knows that its workflow is closed or gone, and says why it recovers.
@@ -22,10 +22,10 @@ func (e *Engine) Recover(ctx context.Context, tx store.Tx, operationID, why stri
 	if isNotFound(err) {
 		return "", endOrphan(ctx, tx, operationID)
 	}
-	if err != nil || op.Finished() || op.lock.next == op.ID {
+	if err != nil || op.Finished() || op.StartAfter == nil {
 		return "", err
 	}
-	if op.lock.holder != op.ID {
+	if !op.Shared && op.lock.holder != op.ID {
 		return "", end(ctx, tx, op.Operation, ending{operations.ResultSuperseded, "Superseded", "it had lost its resource"})
 	}
 	spec, _ := operations.Lookup(op.Kind)
@@ -40,11 +40,11 @@ func (e *Engine) Recover(ctx context.Context, tx store.Tx, operationID, why stri
 
 // succeed puts a recover operation in the place of a dead one.
 func (e *Engine) succeed(ctx context.Context, tx store.Tx, dead Operation, r Resource, why string) (string, error) {
-	kind, ok := operations.RecoverKind(dead.ResourceType)
-	spec, known := operations.Lookup(kind)
-	if !ok || !known {
-		return "", fmt.Errorf("recover %s: no kind of operation recovers a %s", dead.ID, dead.ResourceType)
+	kind, ok := operations.RecoverKind(dead.Kind)
+	if !ok {
+		return "", fmt.Errorf("recover %s: no kind of operation recovers a %s", dead.ID, dead.Kind)
 	}
+	spec, _ := operations.Lookup(kind)
 	heir := &Operation{
 		ResourceID: dead.ResourceID, ProjectID: dead.ProjectID, UserID: dead.UserID, RequestID: dead.RequestID,
 		Input: []byte("{}"), Attempt: dead.Attempt, Host: dead.Host, RetryOf: dead.ID,
@@ -64,6 +64,9 @@ func (e *Engine) succeed(ctx context.Context, tx store.Tx, dead Operation, r Res
 		WHERE operation_id = $1 AND state IN ('intended', 'done', 'owed')`, dead.ID, heir.ID)
 	if err != nil {
 		return "", fmt.Errorf("recover %s: %w", dead.ID, store.Translate(err))
+	}
+	if dead.Shared {
+		return heir.ID, nil
 	}
 	_, err = r.take(ctx, tx, dead.ResourceID, heir.ID)
 	return heir.ID, err
@@ -112,7 +115,7 @@ func (e *Engine) patience(ctx context.Context, q store.Queryer, op Operation) (t
 }
 
 func recoverKindOf(op Operation) operations.Kind {
-	kind, _ := operations.RecoverKind(op.ResourceType)
+	kind, _ := operations.RecoverKind(op.Kind)
 	return kind
 }
 
@@ -124,7 +127,7 @@ func (e *Engine) giveUp(ctx context.Context, tx store.Tx, operationID string) er
 		return err
 	}
 	spec, _ := operations.Lookup(op.Kind)
-	if op.Finished() || !abandonable(op.Operation) || spec.Forward() || op.lock.holder != op.ID || time.Now().Before(op.Deadline) {
+	if op.Finished() || !abandonable(op.Operation) || spec.Forward() || op.StartAfter == nil || !op.Shared && op.lock.holder != op.ID || time.Now().Before(op.Deadline) {
 		return nil
 	}
 	return op.abandon(ctx, tx, ending{operations.ResultFailed, "DeadlineExceeded", "the operation could not begin in time"})

@@ -164,8 +164,16 @@ func TestSweepAfterTheDeadline(t *testing.T) {
 	never := c.newThing()
 	neverOp := c.accept(operations.ServerStart, never).OperationID
 	del := c.accept(operations.ServerDelete, c.newThing()).OperationID
+	sharing := c.newThing()
+	shared, waiting := c.accept(operations.ServerAttachVolume, sharing).OperationID, c.accept(operations.ServerAttachVolume, sharing).OperationID
 	c.exec(`UPDATE engine.operations SET deadline = now() - interval '1 second'`)
 	c.sweep()
+	if op := c.operation(shared); op.ErrorCode != "DeadlineExceeded" {
+		t.Errorf("the one that shares, and never began, is %+v", op)
+	}
+	if op := c.operation(waiting); op.Finished() || op.StartAfter == nil {
+		t.Errorf("the one behind it is %+v", op)
+	}
 	c.recovered(lostThing, lost.OperationID)
 	if op := c.operation(living); op.Finished() {
 		t.Errorf("the living one is %+v", op)

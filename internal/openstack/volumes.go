@@ -19,6 +19,8 @@ type Volume struct {
 	SizeGB      int    `json:"size"`
 	Bootable    string `json:"bootable"`
 	Multiattach bool   `json:"multiattach"`
+	// MigrationStatus is empty, or null, of a volume that isn't migrated.
+	MigrationStatus string `json:"migration_status"`
 	// ImageMetadata are the properties of the image that the volume comes from.
 	ImageMetadata map[string]string `json:"volume_image_metadata"`
 	// VolumeID is the volume of a snapshot.

@@ -19,7 +19,8 @@ const (
 	Preempt Meeting = "preempt"
 )
 
-// A pair that is not in the table is refused. Rows are (running kind, new kind).
+// A pair that is not in the table is refused; but whatever is asked for while a
+// shared kind runs waits for it. Rows are (running kind, new kind).
 //
 // Delete takes over whatever runs (contracts: action-preconditions.json, DELETE
 // allows any task state and a second DELETE is a silent 204); so does a soft
@@ -29,6 +30,10 @@ const (
 // administrator, whatever runs, but for a delete: what is being deleted has no
 // other state to come. Recovery is never cut short: it holds the only list of
 // what must be undone.
+//
+// Shared kinds show no task, so the original accepts beside them what it accepts
+// on an idle server, and its lock of the server puts one behind the other. An
+// exclusive kind that runs shows its task, and then shared ones are refused.
 var meetings = map[Kind]map[Kind]Meeting{
 	ServerBuild:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerDelete:     {ServerDelete: Join, ServerSoftDelete: Join, ServerResetState: Join},
@@ -44,6 +49,11 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerRestore:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerResetState: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerRecover:    {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue},
+
+	ServerAttachVolume:    {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerDetachVolume:    {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerAttachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerDetachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of
@@ -51,6 +61,9 @@ var meetings = map[Kind]map[Kind]Meeting{
 func Meet(running, incoming Kind) Meeting {
 	if m, ok := meetings[running][incoming]; ok {
 		return m
+	}
+	if spec, ok := Lookup(running); ok && !spec.Exclusive {
+		return Queue
 	}
 	return Refuse
 }

@@ -57,6 +57,15 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerResetState, operations.ServerDelete}:     operations.Preempt,
 	{operations.ServerDelete, operations.ServerResetState}:     operations.Join,
 	{operations.ServerRecover, operations.ServerResetState}:    operations.Queue,
+
+	{operations.ServerAttachVolume, operations.ServerDelete}:        operations.Preempt,
+	{operations.ServerAttachVolume, operations.ServerResetState}:    operations.Preempt,
+	{operations.ServerDetachVolume, operations.ServerDelete}:        operations.Preempt,
+	{operations.ServerDetachVolume, operations.ServerResetState}:    operations.Preempt,
+	{operations.ServerAttachInterface, operations.ServerDelete}:     operations.Preempt,
+	{operations.ServerAttachInterface, operations.ServerResetState}: operations.Preempt,
+	{operations.ServerDetachInterface, operations.ServerDelete}:     operations.Preempt,
+	{operations.ServerDetachInterface, operations.ServerResetState}: operations.Preempt,
 }
 
 func TestEveryPairOfKinds(t *testing.T) {
@@ -64,8 +73,12 @@ func TestEveryPairOfKinds(t *testing.T) {
 	for _, running := range operations.All() {
 		for _, incoming := range operations.All() {
 			want, ok := met[[2]operations.Kind{running.Kind, incoming.Kind}]
-			if !ok {
+			switch {
+			case ok:
+			case running.Exclusive:
 				want = operations.Refuse
+			default:
+				want = operations.Queue
 			}
 			got := operations.Meet(running.Kind, incoming.Kind)
 			if got != want {
@@ -99,16 +112,16 @@ func TestKinds(t *testing.T) {
 		if spec.Deadline <= 0 {
 			t.Errorf("%s has no deadline", spec.Kind)
 		}
-		recovery, ok := operations.RecoverKind(spec.Resource)
+		recovery, ok := operations.RecoverKind(spec.Kind)
 		of, _ := operations.Lookup(recovery)
-		if !ok || !of.Recovers() || !of.Forward() || of.Resource != spec.Resource {
+		if !ok || !of.Recovers() || !of.Forward() || of.Resource != spec.Resource || of.Exclusive != spec.Exclusive {
 			t.Errorf("%s is recovered by %q", spec.Kind, recovery)
 		}
 	}
 	if _, ok := operations.Lookup("server.juggle"); ok {
 		t.Error("an unknown kind is found")
 	}
-	if kind, ok := operations.RecoverKind("teapot"); ok {
+	if kind, ok := operations.RecoverKind("teapot.boil"); ok {
 		t.Errorf("a teapot is recovered by %s", kind)
 	}
 }

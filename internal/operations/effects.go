@@ -16,6 +16,15 @@ const (
 	// EffectVolumes: the Cinder volumes of a server, made by us or a user's
 	// own, and their attachments. Ref is as for ports.
 	EffectVolumes EffectKind = "volumes"
+	// EffectVolume: the attachment of one volume that came while the server
+	// was there. Ref is the volume's id.
+	EffectVolume EffectKind = "volume"
+	// EffectPort: the port of one interface that came while the server was
+	// there. Ref is its position among them.
+	EffectPort EffectKind = "port"
+	// EffectDevice: a volume or a port in a guest that was there without it.
+	// Ref is the volume's or the port's id.
+	EffectDevice EffectKind = "device"
 	// EffectGuest: a domain and its disks on a host. Ref is the server id. What
 	// an unconfirmed move has left on the old host is one too.
 	EffectGuest EffectKind = "guest"
@@ -54,7 +63,13 @@ type Effect struct {
 func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
 
 // AtService says whether an OpenStack service has the effect, and no host.
-func (e Effect) AtService() bool { return e.Kind == EffectPorts || e.Kind == EffectVolumes }
+func (e Effect) AtService() bool {
+	switch e.Kind {
+	case EffectPorts, EffectPort, EffectVolumes, EffectVolume:
+		return true
+	}
+	return false
+}
 
 // Result is how an operation ended.
 type Result string

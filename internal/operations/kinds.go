@@ -37,10 +37,17 @@ const (
 	// ServerResetState says by an administrator's word what a server is, once
 	// what holds it has let go; of one that nothing holds the request says it.
 	ServerResetState Kind = "server.reset-state"
+	// Volumes and interfaces come and go while the guest runs.
+	ServerAttachVolume    Kind = "server.attach-volume"
+	ServerDetachVolume    Kind = "server.detach-volume"
+	ServerAttachInterface Kind = "server.attach-interface"
+	ServerDetachInterface Kind = "server.detach-interface"
 	// ServerRecover ends an operation whose workflow died by other hands than
 	// the engine's: it runs the dead one's ledger, last first, or finishes it
 	// forward where that was past its point of no return.
 	ServerRecover Kind = "server.recover"
+	// ServerRecoverShared does the same for operations that share the server.
+	ServerRecoverShared Kind = "server.recover-shared"
 )
 
 // FromStart as a point of no return: the operation is forward from its first step.
@@ -55,7 +62,8 @@ type Spec struct {
 	// Action is the name users see in the server's list of actions
 	// (contracts: action-preconditions.json, instance_action); empty hides it.
 	Action string
-	// Exclusive kinds hold the resource's operation_id; shared ones don't.
+	// Exclusive kinds hold the resource's operation_id; shared ones don't, and
+	// take turns.
 	Exclusive bool
 	// PointOfNoReturn is the first step that is never undone: cancelled before
 	// it, what was true before is true again; from it on, the work is finished
@@ -84,20 +92,24 @@ func (s Spec) Beyond(step string) bool {
 }
 
 // Recovers says whether the kind ends operations whose workflow was lost.
-func (s Spec) Recovers() bool { return s.Verb == recoverVerb }
+func (s Spec) Recovers() bool { return s.Verb == recoverVerb || s.Verb == recoverSharedVerb }
 
-// RecoverKind is the kind that recovers operations on a type of resource;
-// false if there is none.
-func RecoverKind(r ResourceType) (Kind, bool) {
+// RecoverKind is the kind that recovers operations of kind k: exclusive as they
+// are, or shared; false if there is none.
+func RecoverKind(k Kind) (Kind, bool) {
+	dead, ok := Lookup(k)
 	for _, s := range specs {
-		if s.Resource == r && s.Recovers() {
+		if ok && s.Recovers() && s.Resource == dead.Resource && s.Exclusive == dead.Exclusive {
 			return s.Kind, true
 		}
 	}
 	return "", false
 }
 
-const recoverVerb = "recover"
+const (
+	recoverVerb       = "recover"
+	recoverSharedVerb = "recover-shared"
+)
 
 // Steps that more than one package names. A workflow writes the step it is in
 // to the operation's row; clients see it in events and operators in the UI.
@@ -126,6 +138,11 @@ var specs = []Spec{
 	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResetState, Resource: Server, Verb: "reset-state", Action: "resetState", Exclusive: true, PointOfNoReturn: StepState, Steps: []string{StepState}, Deadline: 10 * time.Minute},
+	{Kind: ServerAttachVolume, Resource: Server, Verb: "attach-volume", Action: "attach_volume", Steps: []string{StepVolumes, StepGuest}, Deadline: time.Hour},
+	{Kind: ServerDetachVolume, Resource: Server, Verb: "detach-volume", Action: "detach_volume", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepVolumes}, Deadline: time.Hour},
+	{Kind: ServerAttachInterface, Resource: Server, Verb: "attach-interface", Action: "attach_interface", Steps: []string{StepNetwork, StepGuest}, Deadline: time.Hour},
+	{Kind: ServerDetachInterface, Resource: Server, Verb: "detach-interface", Action: "detach_interface", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepNetwork}, Deadline: time.Hour},
+	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
 	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState}, Deadline: 24 * time.Hour},
 }
 

@@ -1,6 +1,7 @@
 package steps
 
-// Family cinder: the volumes of a server, all of them in one step. What a server
+// Family cinder: the volumes of a server, all of them in one step, or the one
+// that comes or goes while it runs. What a server
 // asked for and what it got are rows; how a volume is reached goes by the host
 // link and never through the history.
 
@@ -11,11 +12,19 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// VolumeInput is what an operation on one volume of a server was asked for.
+type VolumeInput struct {
+	VolumeID string `json:"volume_id"`
+}
+
 // AttachIn makes the volumes of the fenced operation's server and attaches
 // them to a host.
 type AttachIn struct {
-	Fence  Fence  `json:"fence"`
+	Fence Fence `json:"fence"`
+	// HostID is empty for a server that is on none: its attachment waits.
 	HostID string `json:"host_id"`
+	// VolumeID names the only one that is meant; empty means all.
+	VolumeID string `json:"volume_id,omitempty"`
 }
 
 // AttachOut says whether it has come to an end.
@@ -32,6 +41,8 @@ type AttachOut struct {
 // CompleteIn tells Cinder that the guest has its volumes.
 type CompleteIn struct {
 	Fence Fence `json:"fence"`
+	// VolumeID names the only one that is meant; empty means all.
+	VolumeID string `json:"volume_id,omitempty"`
 }
 
 // ReleaseVolumesIn takes the fenced operation's server off its volumes.
@@ -41,6 +52,9 @@ type ReleaseVolumesIn struct {
 	// delete_on_termination; without it the build is undone, and what was made
 	// for it is deleted.
 	Terminate bool `json:"terminate,omitempty"`
+	// VolumeID names the only one that is meant, which is the server's no more
+	// then and is never deleted; empty means all.
+	VolumeID string `json:"volume_id,omitempty"`
 }
 
 // CinderActivities is implemented by activities/cinder.

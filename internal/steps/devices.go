@@ -79,6 +79,8 @@ type Volume struct {
 	CDROM  bool   `json:"cdrom,omitempty"`
 	// ReadOnly volumes can't be written by the guest.
 	ReadOnly bool `json:"read_only,omitempty"`
+	// Shared says that other guests may have the volume too.
+	Shared bool `json:"shared,omitempty"`
 	// Ours says that the volume was made for the server, DeleteOnTermination that
 	// it goes with it: both are only written down with the guest.
 	Ours                bool `json:"ours,omitempty"`

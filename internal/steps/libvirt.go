@@ -128,6 +128,7 @@ type LibvirtActivities interface {
 	Destroy(context.Context, DestroyIn) (struct{}, error)
 	// Power: errors NotFound (no such guest), Superseded.
 	Power(context.Context, PowerIn) (PowerOut, error)
+	DeviceActivities
 }
 
 // Libvirt is the family's caller. Each call names the host's id.

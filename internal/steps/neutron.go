@@ -11,10 +11,19 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
+// InterfaceInput is what an operation on one interface of a server was asked
+// for: its place among them, and the port that is to go.
+type InterfaceInput struct {
+	Position int    `json:"position"`
+	PortID   string `json:"port_id,omitempty"`
+}
+
 // AllocateIn gives the fenced operation's server its ports on a host.
 type AllocateIn struct {
 	Fence  Fence  `json:"fence"`
 	HostID string `json:"host_id"`
+	// Position is that of the only interface that is meant; nil means all.
+	Position *int `json:"position,omitempty"`
 }
 
 // AllocateOut is what is to be waited for once the guest runs.
@@ -25,11 +34,16 @@ type AllocateOut struct {
 	// vif_plugging_is_fatal).
 	PlugPatience time.Duration `json:"plug_patience,omitempty"`
 	PlugFatal    bool          `json:"plug_fatal,omitempty"`
+	// PortID is the port of the only interface that was meant.
+	PortID string `json:"port_id,omitempty"`
 }
 
 // DeallocateIn takes the fenced operation's server off all its ports.
 type DeallocateIn struct {
 	Fence Fence `json:"fence"`
+	// Position is that of the only interface that is meant, which is the
+	// server's no more then; nil means all.
+	Position *int `json:"position,omitempty"`
 }
 
 // NeutronActivities is implemented by activities/neutron.

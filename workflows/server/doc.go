@@ -34,4 +34,10 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerResume:     Power,
 	operations.ServerResetState: ResetState,
 	operations.ServerRecover:    Recover,
+
+	operations.ServerAttachVolume:    AttachVolume,
+	operations.ServerDetachVolume:    DetachVolume,
+	operations.ServerAttachInterface: AttachInterface,
+	operations.ServerDetachInterface: DetachInterface,
+	operations.ServerRecoverShared:   Recover,
 }

@@ -46,5 +46,8 @@ func broken() *steps.ServerOutcome {
 // unchanged: only the task is over.
 func unchanged() *steps.ServerOutcome { return &steps.ServerOutcome{} }
 
+// nothing: the operation shared the server, and has no say in its row.
+func nothing() *steps.ServerOutcome { return nil }
+
 // unknown: only the task is over, and nobody can say how the guest is.
 func unknown() *steps.ServerOutcome { return &steps.ServerOutcome{PowerState: new(powerNone)} }

@@ -18,6 +18,12 @@ package server
 //	                  from there on finished: the guest is driven to the state
 //	                  that was asked for, or the row says how it was found
 //	reset-state       before the step state as it was; from there on finished
+//	attach            nothing outside, or a debt, and no row of the device
+//	detach            from the step guest on finished: the device is gone; or
+//	                  the guest keeps it, and it is attached as before
+//
+// An operation that shared the server is recovered by one that does so too, and
+// says nothing of the server's row.
 //
 // The user reads what happened as the server's fault unless the work was finished.
 
@@ -57,9 +63,15 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerSuspend:    {finish: powers[operations.ServerSuspend].again, undone: unchanged},
 	operations.ServerResume:     {finish: powers[operations.ServerResume].again, undone: unchanged},
 	operations.ServerResetState: {finish: resetState, undone: unchanged},
+
+	operations.ServerAttachVolume:    {undone: nothing},
+	operations.ServerDetachVolume:    {finish: detachVolume, undone: nothing},
+	operations.ServerAttachInterface: {undone: nothing},
+	operations.ServerDetachInterface: {finish: detachInterface, undone: nothing},
 }
 
-// Recover is the workflow of operations.ServerRecover.
+// Recover is the workflow of operations.ServerRecover and of
+// operations.ServerRecoverShared.
 func Recover(ctx workflow.Context, ref steps.Ref) error {
 	s, err := saga.Begin(ctx, ref, undo)
 	if s == nil {

@@ -82,6 +82,7 @@ func powersOnTemporal() map[string]told {
 
 func TestOnTemporal(t *testing.T) {
 	stories := powersOnTemporal()
+	maps.Copy(stories, devicesOnTemporal())
 	maps.Copy(stories, map[string]told{
 		"build-done":                {building, nil, completed, operations.ResultDone, isActive},
 		"build-done-on-second-host": {func() *workflowtest.World { return broken(building(), "host-1") }, nil, completed, operations.ResultDone, isActive},
@@ -190,7 +191,8 @@ func TestResetByHand(t *testing.T) {
 // budgets is how many steps outside the database each kind may take when all is well.
 var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-ports": 2,
 	// Volumes of which one is still being made are asked for a second time.
-	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1}
+	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1,
+	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2}
 
 func TestBudgets(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,8 @@ package server
 // compensation, deletion, recovery, and a run started from nothing.
 
 import (
+	"strconv"
+
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/faults"
@@ -15,7 +17,10 @@ import (
 var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectClaim:   undoClaim,
 	operations.EffectPorts:   undoPorts,
+	operations.EffectPort:    undoPort,
 	operations.EffectVolumes: undoVolumes,
+	operations.EffectVolume:  undoVolume,
+	operations.EffectDevice:  undoDevice,
 	operations.EffectGuest:   undoGuest,
 }
 
@@ -29,6 +34,20 @@ func undoGuest(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
 // undoPorts takes the server off its ports.
 func undoPorts(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
 	return steps.Neutron.Deallocate(ctx, steps.DeallocateIn{Fence: s.Fence})
+}
+
+// undoPort takes the server off one of its ports.
+func undoPort(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
+	position, err := strconv.Atoi(e.Ref)
+	if err != nil {
+		return faults.Wrap(err, faults.Internal, "InvalidEffect", "%q is no position of an interface", e.Ref)
+	}
+	return steps.Neutron.Deallocate(ctx, steps.DeallocateIn{Fence: s.Fence, Position: &position})
+}
+
+// undoVolume takes the server off one of its volumes.
+func undoVolume(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
+	return steps.Cinder.Release(ctx, steps.ReleaseVolumesIn{Fence: s.Fence, VolumeID: e.Ref})
 }
 
 // undoVolumes takes the server off its volumes: at its end as the user asked

@@ -196,7 +196,11 @@ func (r records) Finish(_ context.Context, in steps.FinishIn) (steps.FinishOut, 
 			}
 			w.Ledger[i].State = operations.Passed
 		}
-		w.publish(in.Server)
+		if spec.Exclusive {
+			w.publish(in.Server)
+		} else if in.Server != nil {
+			w.broke("%s says what the server is", w.Op.Kind)
+		}
 		w.Op.Finished++
 		w.Op.Result, w.Op.Fault, w.Op.Note = in.Result, in.Fault, in.Note
 		w.Server.Owner = ""
@@ -232,7 +236,9 @@ func (r records) Host(_ context.Context, in steps.HostIn) (steps.HostOut, error)
 
 func (r records) ServerSpec(_ context.Context, in steps.ServerSpecIn) (steps.ServerSpec, error) {
 	return fenced(r.w, "records.ServerSpec", in.Fence, func() (steps.ServerSpec, error) {
-		return steps.ServerSpec{ServerID: ServerID, Name: "anchor", Hostname: "anchor", VCPUs: 1, MemoryMB: 512}, nil
+		spec := steps.ServerSpec{ServerID: ServerID, Name: "anchor", Hostname: "anchor", VCPUs: 1, MemoryMB: 512}
+		r.w.Device.spec(&spec)
+		return spec, nil
 	})
 }
 

@@ -22,7 +22,7 @@ func (w *World) check(t *testing.T) {
 	if w.Server.Owner != "" || w.Server.TaskState != "" {
 		t.Errorf("the server is still held by %q for %q", w.Server.Owner, w.Server.TaskState)
 	}
-	if (w.Op.Fault == nil) != (w.Op.Result == operations.ResultDone) && w.Op.Kind != operations.ServerRecover {
+	if (w.Op.Fault == nil) != (w.Op.Result == operations.ResultDone) && !w.recovers() {
 		t.Errorf("%s with fault %v", w.Op.Result, w.Op.Fault)
 	}
 	for _, e := range w.Ledger {
@@ -34,8 +34,10 @@ func (w *World) check(t *testing.T) {
 		}
 	}
 	w.checkHosts(t)
+	w.checkDevice(t)
 	w.PayDebts()
 	w.checkHosts(t)
+	w.checkDevice(t)
 	if t.Failed() {
 		t.Logf("the world at the end:\n%s\n%d calls, the last of them %v", w, len(w.calls), w.calls[max(0, len(w.calls)-20):])
 	}
@@ -44,9 +46,9 @@ func (w *World) check(t *testing.T) {
 // well says whether whoever has the effect answers.
 func (w *World) well(e operations.Effect) bool {
 	switch e.Kind {
-	case operations.EffectPorts:
+	case operations.EffectPorts, operations.EffectPort:
 		return !w.Neutron.Down
-	case operations.EffectVolumes:
+	case operations.EffectVolumes, operations.EffectVolume:
 		return !w.Cinder.Down
 	}
 	return w.Hosts[e.Host].Answers
@@ -94,4 +96,9 @@ func (w *World) checkHosts(t *testing.T) {
 			t.Errorf("%s owes the guest but not its room", name)
 		}
 	}
+}
+
+func (w *World) recovers() bool {
+	spec, _ := operations.Lookup(w.Op.Kind)
+	return spec.Recovers()
 }

@@ -32,6 +32,12 @@ func (n neutron) Allocate(_ context.Context, in steps.AllocateIn) (steps.Allocat
 		case w.Neutron.Unbindable == in.HostID:
 			return steps.AllocateOut{}, faults.New(faults.NoCapacity, "PortBindingFailed", "Binding failed for port p, please check neutron logs for more information.")
 		}
+		if in.Position != nil {
+			if *in.Position != DevicePosition {
+				w.broke("the port at %d was asked for", *in.Position)
+			}
+			return steps.AllocateOut{Ports: 1, PortID: DeviceID}, w.Device.bind()
+		}
 		w.Neutron.Bound = in.HostID
 		return steps.AllocateOut{Ports: w.Neutron.Asked, PlugPatience: PlugPatience, PlugFatal: true}, nil
 	})
@@ -42,6 +48,10 @@ func (n neutron) Deallocate(_ context.Context, in steps.DeallocateIn) (struct{},
 	return fenced(w, "neutron.Deallocate", in.Fence, func() (struct{}, error) {
 		if w.Neutron.Down {
 			return struct{}{}, errDown
+		}
+		if in.Position != nil {
+			w.forget()
+			return struct{}{}, nil
 		}
 		for name, h := range w.Hosts {
 			if h.Guests[ServerID] && !w.owes(operations.EffectGuest, name) {
@@ -85,6 +95,8 @@ func (c cinder) Attach(_ context.Context, in steps.AttachIn) (steps.AttachOut, e
 		switch {
 		case w.Cinder.Down:
 			return out, errDown
+		case in.VolumeID != "":
+			return out, w.Device.bind()
 		case !w.Hosts[in.HostID].Claims[ServerID]:
 			w.broke("volumes were attached to %s without room there", in.HostID)
 		case w.Cinder.Missing:
@@ -103,6 +115,10 @@ func (c cinder) Attach(_ context.Context, in steps.AttachIn) (steps.AttachOut, e
 func (c cinder) Complete(_ context.Context, in steps.CompleteIn) (struct{}, error) {
 	w := c.w
 	return fenced(w, "cinder.Complete", in.Fence, func() (struct{}, error) {
+		if in.VolumeID != "" {
+			w.Device.InUse = w.Device.Bound
+			return struct{}{}, nil
+		}
 		if w.Cinder.Attached == "" {
 			w.broke("volumes are in use that are attached to no host")
 		}
@@ -116,6 +132,10 @@ func (c cinder) Release(_ context.Context, in steps.ReleaseVolumesIn) (struct{},
 	return fenced(w, "cinder.Release", in.Fence, func() (struct{}, error) {
 		if w.Cinder.Down {
 			return struct{}{}, errDown
+		}
+		if in.VolumeID != "" {
+			w.forget()
+			return struct{}{}, nil
 		}
 		for name, h := range w.Hosts {
 			if h.Guests[ServerID] && !w.owes(operations.EffectGuest, name) {

@@ -39,6 +39,8 @@ type World struct {
 	Cinder Cinder
 	// Left is the host that an unconfirmed move has left; empty if there is none.
 	Left string
+	// Device is a volume or a port that comes or goes; nil if none does.
+	Device *Device
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
@@ -207,6 +209,10 @@ func (w *World) PayDebts() {
 		switch e.Kind {
 		case operations.EffectPorts:
 			w.Neutron.Bound = ""
+		case operations.EffectDevice:
+			w.Device.Plugged = false
+		case operations.EffectVolume, operations.EffectPort:
+			w.Device.Row, w.Device.Bound, w.Device.InUse = false, false, false
 		case operations.EffectVolumes:
 			w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse = false, "", false
 		case operations.EffectGuest:
@@ -230,6 +236,9 @@ func (w *World) Row() string {
 	if w.Cinder.Made {
 		place += ", with volumes"
 	}
+	if w.Device != nil && w.Device.Row {
+		place += ", with the device"
+	}
 	return fmt.Sprintf("%s, power %d, %s", w.Server.VMState, w.Server.PowerState, place)
 }
 
@@ -242,6 +251,9 @@ func (w *World) String() string {
 	}
 	fmt.Fprintf(&b, "  ports %d bound to %q\n", w.Neutron.Asked, w.Neutron.Bound)
 	fmt.Fprintf(&b, "  volumes %d made %t attached to %q in use %t\n", w.Cinder.Asked, w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse)
+	if w.Device != nil {
+		fmt.Fprintf(&b, "  device %+v\n", *w.Device)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
 		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power)

@@ -19,6 +19,8 @@ type Disk struct {
 	// CDROM disks hold the config drive: read-only, on a bus for such drives.
 	CDROM    bool
 	ReadOnly bool
+	// Shareable disks other guests may have too.
+	Shareable bool
 	// Name is "vda"; empty is the first that is free. Bus overrides the image's
 	// hw_disk_bus.
 	Name, Bus string
@@ -68,6 +70,9 @@ func (disk Disk) xml(on servers.Disk) libvirtxml.DomainDisk {
 	}
 	if disk.CDROM || disk.ReadOnly {
 		x.ReadOnly = &libvirtxml.DomainDiskReadOnly{}
+	}
+	if disk.Shareable {
+		x.Shareable = &libvirtxml.DomainDiskShareable{}
 	}
 	return x
 }

@@ -25,7 +25,7 @@ type Plan struct {
 
 // concerns set their part of the domain, in this order.
 var concerns = []func(*Plan, Properties, *libvirtxml.Domain) error{
-	memory, cpu, bootFrom, firmware, smbios, features, clock, disks, nics, console, video, rng, metadata,
+	memory, cpu, bootFrom, firmware, smbios, features, clock, disks, nics, hotplug, console, video, rng, metadata,
 }
 
 // XML writes the domain. Errors: Invalid, the flavor or the image asks for what

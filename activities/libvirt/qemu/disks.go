@@ -202,7 +202,7 @@ func (g *guest) volumes(ctx context.Context, spec steps.ServerSpec) ([]domain.Di
 			return nil, err
 		}
 		disk.Name, disk.Bus, disk.CDROM = v.Device, v.Bus, v.CDROM
-		disk.Serial, disk.ReadOnly = v.ID, v.ReadOnly || disk.ReadOnly
+		disk.Serial, disk.ReadOnly, disk.Shareable = v.ID, v.ReadOnly || disk.ReadOnly, v.Shared
 		all[i] = disk
 	}
 	return all, nil

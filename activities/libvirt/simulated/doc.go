@@ -10,6 +10,7 @@
 //	build    build.image  build.disk  build.define  build.start  build.done
 //	destroy  destroy.stop  destroy.disk  destroy.undefine  destroy.done
 //	power    power.start  power.stop ... (one per action)  power.done
+//	devices  plug.device  plug.done  unplug.device  unplug.done
 //
 // What goes wrong is told by two lists, "name=value" with commas between:
 //

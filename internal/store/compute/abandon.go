@@ -5,6 +5,7 @@ package compute
 
 import (
 	"context"
+	"encoding/json"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
@@ -21,8 +22,12 @@ func Resource() engine.Resource {
 // Abandon makes true of the row what holds when its operation ends without
 // having begun: the task is cleared and the server is what it was. One that was
 // never built can't be anything but in ERROR, and so is one whose recovery was
-// given up. The caller holds the row.
+// given up. One that was to share the server leaves its row alone, and takes
+// back the device that its request had written. The caller holds the row.
 func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations.Result, f *steps.Fault) error {
+	if op.Shared {
+		return forgetDevice(ctx, tx, op)
+	}
 	s, err := GetServerOrDeleted(ctx, tx, "", op.ResourceID)
 	if err != nil {
 		return err
@@ -36,4 +41,24 @@ func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations
 		o.VMState = &broken
 	}
 	return PublishServer(ctx, tx, op.ResourceID, o, f)
+}
+
+// forgetDevice takes back what an operation's request had written for a device
+// that was to come.
+func forgetDevice(ctx context.Context, tx store.Tx, op engine.Operation) error {
+	switch op.Kind {
+	case operations.ServerAttachVolume:
+		var asked steps.VolumeInput
+		if err := json.Unmarshal(op.Input, &asked); err != nil {
+			return err
+		}
+		return ForgetVolume(ctx, tx, op.ResourceID, asked.VolumeID)
+	case operations.ServerAttachInterface:
+		var asked steps.InterfaceInput
+		if err := json.Unmarshal(op.Input, &asked); err != nil {
+			return err
+		}
+		return ForgetPort(ctx, tx, op.ResourceID, asked.Position)
+	}
+	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 )
 
@@ -36,6 +39,8 @@ type BlockDevice struct {
 	GuestFormat         string
 	Tag                 string
 	DeleteOnTermination bool
+	// Multiattach says that servers may share the volume.
+	Multiattach bool
 	// AttachmentID is Cinder's; empty while the volume is not attached.
 	AttachmentID string
 }
@@ -57,11 +62,11 @@ func (d *BlockDevice) blankLocal() bool {
 func (d *BlockDevice) Boots() bool { return d.BootIndex != nil && *d.BootIndex == 0 }
 
 const blockDeviceColumns = `id::text, server_id::text, position, source_type, destination_type, source_id, volume_id, ours, volume_size_gb,
-	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id`
+	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, multiattach, attachment_id`
 
 func (d *BlockDevice) fields() []any {
 	return []any{&d.ID, &d.ServerID, &d.Position, &d.SourceType, &d.DestinationType, &d.SourceID, &d.VolumeID, &d.Ours, &d.VolumeSizeGB,
-		&d.VolumeType, &d.BootIndex, &d.DeviceName, &d.DeviceType, &d.DiskBus, &d.GuestFormat, &d.Tag, &d.DeleteOnTermination, &d.AttachmentID}
+		&d.VolumeType, &d.BootIndex, &d.DeviceName, &d.DeviceType, &d.DiskBus, &d.GuestFormat, &d.Tag, &d.DeleteOnTermination, &d.Multiattach, &d.AttachmentID}
 }
 
 // InsertBlockDevices writes what a server's request asks for; Position is given
@@ -69,10 +74,10 @@ func (d *BlockDevice) fields() []any {
 func InsertBlockDevices(ctx context.Context, tx store.Tx, serverID string, devices []BlockDevice) error {
 	for i, d := range devices {
 		_, err := tx.Exec(ctx, `INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, source_id, volume_id,
-				ours, volume_size_gb, volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $4 = 'volume' AND $3 <> 'volume', $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+				ours, volume_size_gb, volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, attachment_id, multiattach)
+			VALUES ($1, $2, $3, $4, $5, $6, $4 = 'volume' AND $3 <> 'volume', $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 			serverID, i, d.SourceType, d.DestinationType, d.SourceID, d.VolumeID, d.VolumeSizeGB, d.VolumeType, d.BootIndex,
-			d.DeviceName, d.DeviceType, d.DiskBus, d.GuestFormat, d.Tag, d.DeleteOnTermination, d.AttachmentID)
+			d.DeviceName, d.DeviceType, d.DiskBus, d.GuestFormat, d.Tag, d.DeleteOnTermination, d.AttachmentID, d.Multiattach)
 		if err != nil {
 			return store.Translate(err)
 		}
@@ -89,6 +94,45 @@ func BlockDevices(ctx context.Context, q store.Queryer, serverIDs ...string) ([]
 		return nil, store.Translate(err)
 	}
 	return collect(rows, (*BlockDevice).fields)
+}
+
+// AddVolume writes a device that comes while the server is there, after its
+// others. Errors: Conflict (code VolumeAttached), the server has the volume.
+func AddVolume(ctx context.Context, tx store.Tx, d BlockDevice) error {
+	_, err := tx.Exec(ctx, `INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id,
+			volume_size_gb, device_name, disk_bus, tag, delete_on_termination, multiattach)
+		SELECT $1, COALESCE(max(position), -1) + 1, 'volume', 'volume', $2, $3, $4, $5, $6, $7, $8
+		FROM compute.block_devices WHERE server_id = $1`,
+		d.ServerID, d.VolumeID, d.VolumeSizeGB, d.DeviceName, d.DiskBus, d.Tag, d.DeleteOnTermination, d.Multiattach)
+	if isUnique(err, "block_devices_one_volume") {
+		return faults.Wrap(err, faults.Conflict, "VolumeAttached", "volume %s already attached", d.VolumeID)
+	}
+	return store.Translate(err)
+}
+
+// SetVolumeEnds writes whether a volume is deleted with its server.
+func SetVolumeEnds(ctx context.Context, tx store.Tx, serverID, volumeID string, ends bool) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.block_devices SET delete_on_termination = $3 WHERE server_id = $1 AND volume_id = $2`, serverID, volumeID, ends)
+	return store.Translate(err)
+}
+
+// ForgetVolume deletes the device of a volume that is the server's no more. The
+// caller has checked the fence.
+func ForgetVolume(ctx context.Context, tx store.Tx, serverID, volumeID string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM compute.block_devices WHERE server_id = $1 AND volume_id = $2`, serverID, volumeID)
+	return store.Translate(err)
+}
+
+// ServersOfVolume are the servers, not deleted ones, that have a device of the
+// volume.
+func ServersOfVolume(ctx context.Context, q store.Queryer, volumeID string) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT s.id::text FROM compute.block_devices b JOIN compute.servers s ON s.id = b.server_id
+		WHERE b.volume_id = $1 AND s.deleted_at IS NULL ORDER BY s.created_at, s.id`, volumeID)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return ids, store.Translate(err)
 }
 
 // SetVolume writes the volume and the attachment that a device has now. The

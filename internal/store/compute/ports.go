@@ -210,6 +210,26 @@ func UnbindPorts(ctx context.Context, tx store.Tx, serverID string) error {
 	return store.Translate(err)
 }
 
+// AddPort writes an interface that comes while the server is there, after its
+// others, and gives its position. Errors: Conflict (code PortInUse), the server
+// has the port.
+func AddPort(ctx context.Context, tx store.Tx, p ServerPort) (position int, err error) {
+	err = tx.QueryRow(ctx, `INSERT INTO compute.server_ports (server_id, position, ours, network_id, port_id, fixed_ip, tag)
+		SELECT $1, COALESCE(max(position), -1) + 1, $2, $3, $4, $5, $6 FROM compute.server_ports WHERE server_id = $1
+		RETURNING position`, p.ServerID, p.Ours, p.NetworkID, p.PortID, p.FixedIP, p.Tag).Scan(&position)
+	if isUnique(err, "server_ports_one_port") {
+		return 0, faults.Wrap(err, faults.Conflict, "PortInUse", "Port %s is still in use.", p.PortID)
+	}
+	return position, store.Translate(err)
+}
+
+// ForgetPort deletes an interface that is the server's no more. The caller has
+// checked the fence.
+func ForgetPort(ctx context.Context, tx store.Tx, serverID string, position int) error {
+	_, err := tx.Exec(ctx, `DELETE FROM compute.server_ports WHERE server_id = $1 AND position = $2`, serverID, position)
+	return store.Translate(err)
+}
+
 // PlugPort writes that Neutron has plugged a server's port.
 func PlugPort(ctx context.Context, tx store.Tx, serverID, portID string) error {
 	_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET active = true WHERE server_id = $1 AND port_id = $2 AND bound`, serverID, portID)
