@@ -129,6 +129,18 @@ func TestCreateMany(t *testing.T) {
 		fault("forbidden", "403", "Quota exceeded for instances: Requested 1, but already used 3 of 3 instances")})
 }
 
+// Security groups are those that have names, each once.
+func TestCreateNamesGroups(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	for groups, want := range map[string]string{`{}`: "default", `{}, {"name": "web"}, {"name": "web"}`: "web"} {
+		status, body, _ := c.ask("alice", "2.1", "POST", "/servers", server(`, "imageRef": "`+image+`", "security_groups": [`+groups+`]`))
+		if status != 202 || fmt.Sprint(body["server"].(map[string]any)["security_groups"]) != "[map[name:"+want+"]]" {
+			t.Errorf("%s: %d %v", groups, status, body)
+		}
+	}
+}
+
 // A server whose root disk is a volume takes no disk of its host for it.
 func TestCreateFromVolume(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ package compute
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
@@ -179,13 +180,17 @@ func (a *API) securityGroups(r *rest.Request, asked *createRequest) ([]string, e
 // defaultGroup is the security group of ports that nothing is said of.
 const defaultGroup = "default"
 
+// groupNames are the security groups' names, each once. One without a name says
+// nothing.
 func (c *createRequest) groupNames() []string {
-	if len(c.SecurityGroups) == 0 {
-		return []string{defaultGroup}
-	}
 	var names []string
 	for _, g := range c.SecurityGroups {
-		names = append(names, g.Name)
+		if g.Name != "" && !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	if len(names) == 0 {
+		return []string{defaultGroup}
 	}
 	return names
 }
