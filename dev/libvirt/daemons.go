@@ -6,17 +6,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
+	"holdfast.dev/dev/netns"
 	"holdfast.dev/dev/supervise"
 	"holdfast.dev/internal/kvm"
 )
@@ -29,21 +34,66 @@ type Libvirt struct {
 	LogFile string
 	// Restart says how libvirtd comes back when it has died of itself.
 	Restart *supervise.Restart
+	// Host is the one of several on this machine that it runs on; nil is the
+	// machine itself.
+	Host *Host
+}
+
+// Host is a namespace that stands for a machine.
+type Host struct {
+	// Name is the host's, Daemon what its libvirtd is called among the others.
+	Name, Daemon string
+	// Namespace is its network.
+	Namespace string
+	// Address is where other hosts' libvirtds send guests to.
+	Address netip.Addr
+	// UUID tells it from other hosts: a libvirtd takes no guest from itself.
+	UUID uuid.UUID
+	// Cache is the folder of what all hosts' libvirtds know of the one QEMU.
+	Cache string
 }
 
 // mounts are the folders of Dir, and what libvirtd calls them.
-var mounts = []struct{ own, name string }{
+var mounts = []mount{
 	{"etc", "/etc/libvirt"},
 	{"lib", "/var/lib/libvirt"},
 	{"run", "/run/libvirt"},
 	{"log", "/var/log/libvirt"},
-	{"cache", "/var/cache/libvirt"},
+	{"cache", cacheFolder},
+}
+
+type mount struct{ own, name string }
+
+const cacheFolder = "/var/cache/libvirt"
+
+// mounts gives the folders by their whole path.
+func (l *Libvirt) mounts() []mount {
+	all := slices.Clone(mounts)
+	for i := range all {
+		all[i].own = filepath.Join(l.Dir, all[i].own)
+		if l.Host != nil && all[i].name == cacheFolder {
+			all[i].own = l.Host.Cache
+		}
+	}
+	return all
 }
 
 var configs = map[string]string{
 	"etc/libvirtd.conf": "auth_unix_rw = \"none\"\nauth_unix_ro = \"none\"\nunix_sock_rw_perms = \"0700\"\n",
 	// Profiles of AppArmor know the machine's folders only.
 	"etc/qemu.conf": "security_driver = \"none\"\n",
+}
+
+// configs are the files of a libvirtd.
+func (l *Libvirt) configs() map[string]string {
+	all := maps.Clone(configs)
+	if l.Host != nil {
+		all["etc/libvirtd.conf"] += fmt.Sprintf("host_uuid = %q\n", l.Host.UUID)
+		// In a namespace there are no control groups. An account of its own would
+		// need the devices' groups there, and rights to disks that change hosts.
+		all["etc/qemu.conf"] += fmt.Sprintf("user = \"root\"\ngroup = \"root\"\ncgroup_controllers = []\nmigration_address = %q\nmigration_host = %q\n", l.Host.Address, l.Host.Address)
+	}
+	return all
 }
 
 // maxSocket is how long a socket's path can be.
@@ -77,27 +127,21 @@ func (l *Libvirt) Prepare(ctx context.Context) error {
 	if err := l.Fits(); err != nil {
 		return err
 	}
-	for _, m := range mounts {
-		for _, dir := range []string{filepath.Join(l.Dir, m.own), m.name} {
+	for _, m := range l.mounts() {
+		for _, dir := range []string{m.own, m.name} {
 			// QEMU's account passes through.
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return fmt.Errorf("libvirt's folders: %w", err)
 			}
 		}
 	}
-	for name, text := range configs {
+	for name, text := range l.configs() {
 		if err := os.WriteFile(filepath.Join(l.Dir, name), []byte(text), 0o600); err != nil {
 			return fmt.Errorf("libvirt's folders: %w", err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(l.Dir, noKVM), nil, 0); err != nil {
-		return fmt.Errorf("libvirt's folders: %w", err)
-	}
 	return l.startVirtlogd(ctx)
 }
-
-// noKVM is the file that covers KVM where it can't run guests.
-const noKVM = "no-kvm"
 
 // startVirtlogd starts virtlogd if none listens. It outlives this process.
 func (l *Libvirt) startVirtlogd(ctx context.Context) error {
@@ -116,8 +160,12 @@ func (l *Libvirt) startVirtlogd(ctx context.Context) error {
 
 // Process is libvirtd, which isn't started yet.
 func (l *Libvirt) Process() *supervise.Process {
+	name := "libvirtd"
+	if l.Host != nil {
+		name = l.Host.Daemon
+	}
 	return &supervise.Process{
-		Name:    "libvirtd",
+		Name:    name,
 		Args:    l.inside("libvirtd", "--pid-file", "/run/libvirt/libvirtd.pid"),
 		LogFile: l.LogFile,
 		Ready:   func(ctx context.Context) error { return answers(ctx, l.Socket()) },
@@ -126,21 +174,28 @@ func (l *Libvirt) Process() *supervise.Process {
 }
 
 // inside is a command line that runs a program where libvirt's folders are ours.
-//
-// A KVM that can't run guests is covered by a file that nobody may open. libvirtd
-// compares what its emulators have found, as root, with what their account may
-// use: where /dev/kvm is root's alone the two never agree, and it tries all
-// emulators anew, for seconds, whenever it is asked anything.
+// A KVM that can't run guests is covered: libvirtd tries each emulator with it
+// before it answers anything, and some have been seen never to come back.
 func (l *Libvirt) inside(program ...string) []string {
 	var script strings.Builder
-	for _, m := range mounts {
-		fmt.Fprintf(&script, "mount --bind \"$0/%s\" %s && ", m.own, m.name)
+	var where []string
+	unshare := []string{"unshare", "--mount", "--propagation", "private"}
+	if l.Host != nil {
+		where = netns.Command(l.Host.Namespace)
+		unshare = append(unshare, "--uts")
+		fmt.Fprintf(&script, "hostname %s && ", l.Host.Name)
 	}
 	if _, err := os.Stat(kvm.Device); err == nil && !kvm.Works() {
-		fmt.Fprintf(&script, "mount --bind \"$0/%s\" %s && ", noKVM, kvm.Device)
+		fmt.Fprintf(&script, "mount --bind /dev/null %s && ", kvm.Device)
 	}
-	script.WriteString(`exec "$@"`)
-	return append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", script.String(), l.Dir}, program...)
+	folders := []string{"sh", "-c", "", "sh"}
+	for i, m := range l.mounts() {
+		fmt.Fprintf(&script, "mount --bind \"$%d\" %s && ", i+1, m.name)
+		folders = append(folders, m.own)
+	}
+	fmt.Fprintf(&script, `shift %d && exec "$@"`, len(mounts))
+	folders[2] = script.String()
+	return slices.Concat(where, unshare, folders, program)
 }
 
 // Keep starts virtlogd again when it has died, until ctx ends.

@@ -26,6 +26,15 @@ const (
 	callPatience  = 30 * time.Second
 )
 
+// learnPatience is for a libvirtd that asks every QEMU what it can do, for the
+// first time, on a machine that does much else.
+const learnPatience = 5 * time.Minute
+
+// Learn has libvirtd find out what QEMU can do, before somebody waits for it.
+func (l *Libvirt) Learn(ctx context.Context) error {
+	return l.virsh(ctx, learnPatience, "domcapabilities")
+}
+
 // Park saves the memory of all guests that run or are paused, and ends them.
 // Which they were is kept for Resume. A guest that can't be saved is turned off.
 func (l *Libvirt) Park(ctx context.Context) (parked int, err error) {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"holdfast.dev/dev/netns"
 )
 
 // Config is what a data plane stands on.
@@ -197,7 +199,7 @@ func makeLinks(ctx context.Context, n Network) error {
 		{"link", "set", outside(n.ID), "master", n.Bridge, "up"},
 		{"-n", namespace, "link", "set", inside, "address", n.ServerMAC, "up"},
 	} {
-		if err := ip(ctx, args...); err != nil {
+		if err := netns.IP(ctx, args...); err != nil {
 			return err
 		}
 	}
@@ -220,7 +222,7 @@ func makeBridge(ctx context.Context, n Network) error {
 		{"link", "set", n.Bridge, "addrgenmode", "none"},
 		{"link", "set", n.Bridge, "up"},
 	} {
-		if err := ip(ctx, args...); err != nil {
+		if err := netns.IP(ctx, args...); err != nil {
 			return err
 		}
 	}
@@ -234,7 +236,7 @@ func setAddresses(ctx context.Context, n Network) error {
 		addresses = append(addresses, fmt.Sprintf("%s/%d", s.Server, s.CIDR.Bits()))
 	}
 	for _, address := range addresses {
-		if err := ip(ctx, "-n", prefix+n.ID, "address", "replace", address, "dev", inside); err != nil {
+		if err := netns.IP(ctx, "-n", prefix+n.ID, "address", "replace", address, "dev", inside); err != nil {
 			return err
 		}
 	}
@@ -254,11 +256,11 @@ func (p *Plane) takeDown(ctx context.Context, id string) error {
 	var all error
 	if exists("/run/netns/" + prefix + id) {
 		// A dnsmasq of an earlier run would keep the namespace alive.
-		all = errors.Join(endAll(ctx, prefix+id), ip(ctx, "netns", "delete", prefix+id))
+		all = errors.Join(endAll(ctx, prefix+id), netns.IP(ctx, "netns", "delete", prefix+id))
 	}
 	if exists("/sys/class/net/" + outside(id)) {
 		// It goes with the namespace that its peer was in, a moment later.
-		if err := ip(ctx, "link", "delete", outside(id)); err != nil && exists("/sys/class/net/"+outside(id)) {
+		if err := netns.IP(ctx, "link", "delete", outside(id)); err != nil && exists("/sys/class/net/"+outside(id)) {
 			all = errors.Join(all, err)
 		}
 	}
@@ -279,7 +281,7 @@ func dropBridge(ctx context.Context, name string) error {
 	if err != nil || len(plugged) > 0 {
 		return err
 	}
-	return ip(ctx, "link", "delete", name)
+	return netns.IP(ctx, "link", "delete", name)
 }
 
 // endAll ends the processes in a namespace.
@@ -307,12 +309,4 @@ func endAll(ctx context.Context, namespace string) error {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// ip runs the program of package iproute2.
-func ip(ctx context.Context, args ...string) error {
-	if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
-	}
-	return nil
 }

@@ -10,17 +10,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
-	"os"
-	"runtime"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"holdfast.dev/dev/netns"
 )
 
 type proxy struct {
@@ -35,7 +32,7 @@ func startProxy(namespace, metadataURL, secret string, log *slog.Logger) (*proxy
 	if err != nil {
 		return nil, fmt.Errorf("the metadata service's address: %w", err)
 	}
-	listener, err := listenIn(namespace, metadataIP+":80")
+	listener, err := netns.Listen(namespace, metadataIP+":80")
 	if err != nil {
 		return nil, err
 	}
@@ -120,31 +117,4 @@ func (p *proxy) asker(r *http.Request) (netip.Addr, Port, bool) {
 	address := from.Addr().Unmap()
 	port, known := (*p.ports.Load())[address]
 	return address, port, known
-}
-
-// listenIn listens in a network namespace. The thread that enters it is never
-// used again: it ends with its goroutine.
-func listenIn(namespace, address string) (net.Listener, error) {
-	type result struct {
-		listener net.Listener
-		err      error
-	}
-	results := make(chan result)
-	go func() {
-		runtime.LockOSThread()
-		file, err := os.Open("/run/netns/" + namespace)
-		if err != nil {
-			results <- result{err: err}
-			return
-		}
-		defer file.Close()
-		if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
-			results <- result{err: fmt.Errorf("enter namespace %s: %w", namespace, err)}
-			return
-		}
-		listener, err := net.Listen("tcp4", address)
-		results <- result{listener, err}
-	}()
-	r := <-results
-	return r.listener, r.err
 }
