@@ -4,6 +4,7 @@
 # make chaos   SEEDS=10: kills by as many seeds, written to docs/results/chaos.md
 # make bench   figures, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
+# make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
 # make lint    what reads the code without running it
 # make clean   remove bin/
@@ -13,7 +14,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk check lint clean
+.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-hot check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -60,6 +61,16 @@ integration-keystone:
 	  echo "\`make integration-keystone\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): Keystone $$(.venv/keystone/bin/pip show keystone | sed -n 's/^Version: //p') from PyPI, SQLite, Fernet. What each case does and asserts stands in \`integration/keystone\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(KEYSTONE_LOG); echo '```'; } > docs/results/integration-keystone.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(KEYSTONE_LOG); exit $$code
+
+HOT_LOG := bin/integration-hot.log
+
+integration-hot:
+	@mkdir -p bin docs/results; go test -count=1 -timeout 15m -tags real -v ./integration/hot > $(HOT_LOG) 2>&1; code=$$?; \
+	{ echo '# Templates'; echo; \
+	  echo "\`make integration-hot\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): verdicts of \`internal/hot\` beside those of openstack-heat $$(.venv/heat/bin/pip show openstack-heat | sed -n 's/^Version: //p') from PyPI. What is compared stands in \`integration/hot\`."; echo; \
+	  sed -n 's/^ *real_test.go:[0-9]*: |/|/p' $(HOT_LOG); echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(HOT_LOG); echo '```'; } > docs/results/integration-hot.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(HOT_LOG); exit $$code
 
 COMPANIONS_LOG := bin/integration-companions.log
 

@@ -99,7 +99,6 @@ func textFunctions() map[string]builtin {
 		"str":         str,
 		"concat":      concat,
 		"replace":     replace,
-		"format":      format,
 		"substring":   substring,
 		"toCharArray": toCharArray,
 		"regex":       regex,
@@ -339,52 +338,6 @@ func (m *machine) replaced(s, old, put string, count int) (string, error) {
 		return "", err
 	}
 	return strings.Replace(s, old, put, count), nil
-}
-
-// format puts arguments in for {0}, {1} or {}.
-func format(a *arguments) (any, error) {
-	pattern, err := a.text(0)
-	if err != nil {
-		return nil, err
-	}
-	var b strings.Builder
-	next := 1
-	for pattern != "" {
-		before, rest, found := strings.Cut(pattern, "{")
-		b.WriteString(strings.ReplaceAll(before, "}}", "}"))
-		if !found {
-			break
-		}
-		if strings.HasPrefix(rest, "{") {
-			b.WriteByte('{')
-			pattern = rest[1:]
-			continue
-		}
-		name, after, closed := strings.Cut(rest, "}")
-		if !closed {
-			return nil, value.Errorf("ValueError", "expected '}' before end of string")
-		}
-		i := next
-		if n, ok := value.ToInt(name); ok && n.IsInt64() && n.Int64() < 1000 {
-			i = int(n.Int64()) + 1
-		} else if name != "" {
-			return nil, value.Errorf("KeyError", "%s", value.Repr(name))
-		}
-		next++
-		if i < 1 || !a.has(i) {
-			return nil, value.Errorf("IndexError", "Replacement index %d out of range for positional args tuple", i-1)
-		}
-		v, err := a.value(i)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString(value.Str(shown(v)))
-		if err := a.m.fits(textSize + b.Len()); err != nil {
-			return nil, err
-		}
-		pattern = after
-	}
-	return b.String(), nil
 }
 
 func substring(a *arguments) (any, error) {
