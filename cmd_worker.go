@@ -90,6 +90,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Placement: placer,
 			Neutron:   services.neutron,
 			Cinder:    services.cinder,
+			Glance:    services.glance,
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
 				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations, ReclaimAfter: cfg.Compute.ReclaimInstanceInterval}),
 			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run,

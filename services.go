@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"holdfast.dev/activities/cinder"
+	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/openstack"
@@ -16,6 +17,7 @@ import (
 type services struct {
 	neutron *neutron.Activities
 	cinder  *cinder.Activities
+	glance  *glance.Activities
 	debts   workers.ServiceDebts
 }
 
@@ -28,11 +30,13 @@ func newServices(p *process) services {
 			RefreshAfter: p.cfg.Compute.HealInstanceInfoCacheInterval,
 		}),
 		cinder: cinder.New(p.db, p.engine, cinder.Options{Client: session.Volume, Patience: p.cfg.Compute.VolumePatience, Log: p.log}),
+		glance: glance.New(p.db, p.engine, glance.Options{Client: session.Image, Log: p.log}),
 	}
 	s.debts = workers.ServiceDebts{DB: p.db, Engine: p.engine, Log: p.log,
 		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
 			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
 			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,
+			operations.EffectImage: s.glance.Pay, operations.EffectSnapshots: s.cinder.PaySnapshots,
 		}}
 	return s
 }

@@ -120,7 +120,7 @@ func TestBuildsAreDisturbedAfterEachStep(t *testing.T) {
 
 	d := &disturber{plans: map[string]plan{}, reached: map[string][]string{}, struck: map[string]bool{}}
 	c := newCloudOf(t, neutron.Options{Client: session.Network, PlugPatience: time.Minute, PlugFatal: true},
-		cinder.Options{Client: session.Volume, Patience: time.Minute}, func(cfg *workers.ControlConfig) { cfg.Hold = d.at })
+		cinder.Options{Client: session.Volume, Patience: time.Minute}, &fakeGlance{}, func(cfg *workers.ControlConfig) { cfg.Hold = d.at })
 	d.cloud = c
 	dir := t.TempDir()
 	c.host(t, "h1", dir)

@@ -26,6 +26,7 @@ type ControlConfig struct {
 	Placement steps.PlacementActivities
 	Neutron   steps.NeutronActivities
 	Cinder    steps.CinderActivities
+	Glance    steps.GlanceActivities
 	// Maintenance is what schedules ask for.
 	Maintenance steps.MaintenanceActivities
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
@@ -81,7 +82,7 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: name})
 	}
 	return w, register(w, ControlRole, map[string]any{
-		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron, "cinder": cfg.Cinder,
+		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron, "cinder": cfg.Cinder, "glance": cfg.Glance,
 		"maintenance": cfg.Maintenance,
 	})
 }

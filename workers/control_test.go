@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast.dev/activities/cinder"
+	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/activities/maintenance"
@@ -53,13 +54,14 @@ func newCloud(t *testing.T) *cloud {
 // newCloudWith has a network service.
 func newCloudWith(t *testing.T, network neutron.Options) *cloud {
 	t.Helper()
-	return newCloudOf(t, network, cinder.Options{}, func(*workers.ControlConfig) {})
+	return newCloudOf(t, network, cinder.Options{}, &fakeGlance{}, func(*workers.ControlConfig) {})
 }
 
-// newCloudOf has a network and a block storage service, and a control worker
+// newCloudOf has a network, a block storage and an image service, and a control worker
 // that is changed as asked.
-func newCloudOf(t *testing.T, network neutron.Options, storage cinder.Options, change func(*workers.ControlConfig)) *cloud {
+func newCloudOf(t *testing.T, network neutron.Options, storage cinder.Options, images *fakeGlance, change func(*workers.ControlConfig)) *cloud {
 	t.Helper()
+	images.serve(t)
 	log := slog.New(slog.DiscardHandler)
 	db, err := store.Open(t.Context(), testenv.Database(t), 16)
 	if err != nil {
@@ -76,7 +78,7 @@ func newCloudOf(t *testing.T, network neutron.Options, storage cinder.Options, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := httptest.NewServer(hostlink.Handler(key, hosts.New(db, e), nil))
+	link := httptest.NewServer(hostlink.Handler(key, hosts.New(db, e), &hosts.Servers{DB: db, Services: images}))
 	t.Cleanup(link.Close)
 	starter := e.NewStarter(c, steps.ControlQueue, 64, 4)
 	loops := e.NewLoops(c, steps.ControlQueue)
@@ -86,6 +88,7 @@ func newCloudOf(t *testing.T, network neutron.Options, storage cinder.Options, c
 		Placement:   placement.New(db, e, scheduler.Default()),
 		Neutron:     neutron.New(db, e, network),
 		Cinder:      cinder.New(db, e, storage),
+		Glance:      glance.New(db, e, glance.Options{Client: images.client}),
 		Maintenance: maintenance.New(db, e, maintenance.Options{Offer: starter.Offer, DownAfter: time.Minute}),
 		Beside:      []func(context.Context){starter.Run, loops.Run},
 		Log:         log,

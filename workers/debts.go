@@ -52,9 +52,9 @@ func (p *payer) payAll(ctx context.Context, debts []hostlink.Debt) (unpaid int) 
 func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
 	ctx, cancel := context.WithTimeout(ctx, payTime)
 	defer cancel()
-	owed := libvirt.Debt{OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt}
+	owed := libvirt.Debt{Kind: operations.EffectKind(d.Kind), OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt}
 	switch operations.EffectKind(d.Kind) {
-	case operations.EffectGuest:
+	case operations.EffectGuest, operations.EffectSnapshotFile:
 	case operations.EffectDevice:
 		_, owed.ServerID, _, _ = operations.ParseID(d.OperationID)
 		owed.Device = d.Ref

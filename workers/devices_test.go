@@ -42,7 +42,7 @@ func stored(t *testing.T, rules string) (c *cloud, service *companiontest.Client
 	c = newCloudOf(t, neutron.Options{}, cinder.Options{Client: func(context.Context, string) (*gophercloud.ServiceClient, error) {
 		return &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{TokenID: "demo"},
 			Endpoint: service.Base + "/v3/", Type: "block-storage", Microversion: "3.44", MoreHeaders: map[string]string{"X-Service-Token": "service"}}, nil
-	}}, func(*workers.ControlConfig) {})
+	}}, &fakeGlance{}, func(*workers.ControlConfig) {})
 	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "simulated.json"), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)

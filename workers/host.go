@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/libvirt/images"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/steps"
@@ -121,8 +122,8 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 		return err
 	}
 	defer func() { err = errors.Join(err, h.driver.Close()) }()
-	h.activities, err = libvirt.New(libvirt.Options{Driver: h.driver, StateDir: spec.StateDir, Builds: spec.Builds, Log: h.log,
-		Puller: hostlink.NewPuller(cfg.Key, identity.ID)})
+	h.activities, err = libvirt.New(libvirt.Options{Driver: h.driver, StateDir: spec.StateDir, Builds: spec.Builds,
+		Uploads: images.NewUploads(h.link), Puller: hostlink.NewPuller(cfg.Key, identity.ID), Log: h.log})
 	if err != nil {
 		return err
 	}

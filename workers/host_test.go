@@ -244,7 +244,7 @@ func TestHostServes(t *testing.T) {
 	s.mu.Lock()
 	reg := s.reg[0]
 	s.mu.Unlock()
-	want := []string{"libvirt.Build", "libvirt.Destroy", "libvirt.Power", "libvirt.Plug", "libvirt.Unplug", "libvirt.Fetch"}
+	want := workers.Steps(workers.HostRole)
 	if reg.Name != "h1" || reg.Driver != "simulated" || reg.Report.Incarnation != 2 || reg.Report.VCPUs != 64 || !slices.Equal(reg.Report.Steps, want) {
 		t.Errorf("registration %+v", reg)
 	}

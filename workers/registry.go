@@ -32,6 +32,7 @@ var families = []struct {
 	{"placement", ControlRole, reflect.TypeFor[steps.PlacementActivities]()},
 	{"neutron", ControlRole, reflect.TypeFor[steps.NeutronActivities]()},
 	{"cinder", ControlRole, reflect.TypeFor[steps.CinderActivities]()},
+	{"glance", ControlRole, reflect.TypeFor[steps.GlanceActivities]()},
 	{"maintenance", ControlRole, reflect.TypeFor[steps.MaintenanceActivities]()},
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
 }

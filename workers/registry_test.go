@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"holdfast.dev/activities/cinder"
+	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/maintenance"
 	"holdfast.dev/activities/neutron"
@@ -22,7 +23,7 @@ import (
 // served are the implementations as the roles register them.
 var served = map[Role]map[string]any{
 	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
-		"cinder": (*cinder.Activities)(nil), "maintenance": (*maintenance.Activities)(nil)},
+		"cinder": (*cinder.Activities)(nil), "glance": (*glance.Activities)(nil), "maintenance": (*maintenance.Activities)(nil)},
 	HostRole: {"libvirt": (*libvirt.Activities)(nil)},
 }
 

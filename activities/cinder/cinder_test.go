@@ -181,6 +181,61 @@ func wantLeft(ids ...string) func(*world) {
 	}
 }
 
+func snapshot(w *world) error { return w.snapshot("image-1") }
+
+func (w *world) snapshot(imageID string) error {
+	out, err := w.a.Snapshot(w.Context(), steps.SnapshotVolumesIn{Fence: w.fence, ImageID: imageID, Name: "i"})
+	if err == nil && len(out.Snapshots) != 3 {
+		w.Errorf("snapshots %+v", out)
+	}
+	return err
+}
+
+// imaged is a server whose volumes have snapshots for two images.
+func imaged(w *world) error {
+	if err := inUse(w); err != nil {
+		return err
+	}
+	if err := w.snapshot("image-1"); err != nil {
+		return err
+	}
+	return w.snapshot("image-2")
+}
+
+func drop(w *world) error {
+	_, err := w.a.DropSnapshots(w.Context(), steps.DropSnapshotsIn{Fence: w.fence, ImageID: "image-1"})
+	return err
+}
+
+func wantSnapshots(w *world) {
+	w.Helper()
+	wantImages(w, "image-1")
+	for _, s := range w.snapshots {
+		if s["name"] != "snapshot for i" {
+			w.Errorf("a snapshot is %v", s)
+		}
+	}
+}
+
+// wantImages checks that every volume has one snapshot for each of the images.
+func wantImages(w *world, ids ...string) {
+	w.Helper()
+	got := map[string]int{}
+	for _, s := range w.snapshots {
+		got[fmt.Sprint(s["metadata"].(map[string]any)["holdfast_image"], " of ", s["volume_id"])]++
+	}
+	for _, id := range ids {
+		for volume := range w.volumes {
+			if got[id+" of "+volume] != 1 {
+				w.Errorf("snapshots %v", got)
+			}
+		}
+	}
+	if len(w.snapshots) != len(ids)*len(w.volumes) {
+		w.Errorf("snapshots %v", got)
+	}
+}
+
 // acts are the steps, what must be so before, and what is so after. Each is done
 // twice, and with the answer to each of its calls lost.
 var acts = map[string]struct {
@@ -195,6 +250,8 @@ var acts = map[string]struct {
 	"attach one":   {"cinder.Attach", nil, attachOne, wantOne("reserved", "attaching", "attached")},
 	"complete one": {"cinder.Complete", attachOne, completeOne, wantOne("attached")},
 	"release one":  {"cinder.Release", oneInUse, releaseOne, wantNone},
+	"snapshot":     {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
+	"drop":         {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
 }
 
 // one is the volume that comes or goes by itself.

@@ -4,6 +4,7 @@ package cinder_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -58,6 +59,39 @@ func TestAgainstTheCompanion(t *testing.T) {
 		v := c.Want(200, "demo", "GET", "/v3/volumes/"+d.VolumeID, "")
 		if d.AttachmentID == "" || v.TextAt("volume", "status") != "in-use" || v.TextAt("volume", "attachments", 0, "server_id") != w.server {
 			t.Errorf("device %d is %+v, its volume %s", i, d, v.Text)
+		}
+	}
+	// An image of the server stands on snapshots of both, found again by their mark.
+	image := steps.SnapshotVolumesIn{Fence: w.fence, ImageID: "image-1", Name: "i"}
+	first, err := w.a.Snapshot(t.Context(), image)
+	if err != nil || len(first.Snapshots) != 2 || first.Snapshots[1].Position != 1 {
+		t.Fatalf("snapshots %+v, %v", first, err)
+	}
+	if again, err := w.a.Snapshot(t.Context(), image); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("snapshots %+v, %v; were %+v", again, err, first)
+	}
+	others := image
+	others.ImageID = "image-2"
+	if _, err := w.a.Snapshot(t.Context(), others); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.Now().Add(time.Minute)
+	drop := func(imageID string) error {
+		_, err := w.a.DropSnapshots(t.Context(), steps.DropSnapshotsIn{Fence: w.fence, ImageID: imageID})
+		return err
+	}
+	for _, k := range []struct {
+		image string
+		left  int
+	}{{"image-1", 2}, {"image-2", 0}} {
+		for len(c.Want(200, "demo", "GET", "/v3/snapshots", "").At("snapshots").([]any)) != k.left {
+			if err := drop(k.image); err != nil && !faults.Is(err, faults.Unavailable) || time.Now().After(limit) {
+				t.Fatalf("%s: %v", k.image, err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if err := drop(k.image); err != nil {
+			t.Error(err)
 		}
 	}
 	// Another server can't have the user's volume meanwhile.

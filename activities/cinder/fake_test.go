@@ -22,6 +22,7 @@ type fake struct {
 	mu          sync.Mutex
 	volumes     map[string]object
 	attachments map[string]object
+	snapshots   map[string]object
 	made        int
 	calls       []string
 
@@ -42,7 +43,7 @@ type refusal struct {
 
 func newFake(t *testing.T) (*fake, *gophercloud.ServiceClient) {
 	t.Helper()
-	f := &fake{volumes: map[string]object{}, attachments: map[string]object{}, loseAt: -1, refuse: map[string]refusal{}, becomes: "available"}
+	f := &fake{volumes: map[string]object{}, attachments: map[string]object{}, snapshots: map[string]object{}, loseAt: -1, refuse: map[string]refusal{}, becomes: "available"}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	return f, &gophercloud.ServiceClient{
@@ -83,8 +84,11 @@ func (f *fake) answer(r *http.Request) (int, any) {
 	if len(parts) > 1 && parts[1] != "detail" {
 		id = parts[1]
 	}
-	if parts[0] == "volumes" {
+	switch parts[0] {
+	case "volumes":
 		return f.volume(r, id, body["volume"])
+	case "snapshots":
+		return f.snapshot(r, id, body["snapshot"])
 	}
 	return f.attachment(r, id, body)
 }
@@ -122,6 +126,30 @@ func (f *fake) volume(r *http.Request, id string, asked object) (int, any) {
 		}
 	}
 	return http.StatusOK, object{"volumes": found}
+}
+
+func (f *fake) snapshot(r *http.Request, id string, asked object) (int, any) {
+	switch {
+	case r.Method == http.MethodPost && asked["force"] != true:
+		return cinderError(http.StatusBadRequest, "the volume is in use")
+	case r.Method == http.MethodPost:
+		f.made++
+		asked["id"] = fmt.Sprintf("snapshot-%d", f.made)
+		f.snapshots[asked["id"].(string)] = asked
+		return http.StatusAccepted, object{"snapshot": asked}
+	case r.Method == http.MethodDelete && f.snapshots[id] == nil:
+		return cinderError(http.StatusNotFound, "no such snapshot")
+	case r.Method == http.MethodDelete:
+		delete(f.snapshots, id)
+		return http.StatusAccepted, nil
+	}
+	found := []object{}
+	for _, s := range f.snapshots {
+		if s["volume_id"] == r.URL.Query().Get("volume_id") {
+			found = append(found, s)
+		}
+	}
+	return http.StatusOK, object{"snapshots": found}
 }
 
 func (f *fake) attachment(r *http.Request, id string, body map[string]object) (int, any) {

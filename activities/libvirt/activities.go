@@ -34,6 +34,10 @@ type Options struct {
 	Builds int64
 	// Puller copies disks from other hosts; without one there is no Fetch.
 	Puller *hostlink.Puller
+	// Uploads brings copies of disks to Glance. Snapshots is how many are made or
+	// brought at once; 0 is DefaultSnapshots.
+	Uploads   Uploads
+	Snapshots int64
 	// Log gets what no error tells: debts that were void, for example.
 	Log *slog.Logger
 	// Heartbeat sends one; nil is Temporal's.
@@ -42,12 +46,14 @@ type Options struct {
 
 // Activities implements steps.LibvirtActivities for one host.
 type Activities struct {
-	driver Driver
-	fences *fences
-	specs  specs
-	builds *semaphore.Weighted
-	puller *hostlink.Puller
-	log    *slog.Logger
+	driver    Driver
+	uploads   Uploads
+	fences    *fences
+	specs     specs
+	builds    *semaphore.Weighted
+	snapshots *semaphore.Weighted
+	puller    *hostlink.Puller
+	log       *slog.Logger
 
 	heartbeat func(context.Context)
 }
@@ -67,13 +73,17 @@ func New(o Options) (*Activities, error) {
 	if o.Builds == 0 {
 		o.Builds = DefaultBuilds
 	}
+	if o.Snapshots == 0 {
+		o.Snapshots = DefaultSnapshots
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
 	if o.Heartbeat == nil {
 		o.Heartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
 	}
-	return &Activities{driver: o.Driver, fences: fences, specs: specs, builds: semaphore.NewWeighted(o.Builds), puller: o.Puller, log: o.Log, heartbeat: o.Heartbeat}, nil
+	return &Activities{driver: o.Driver, uploads: o.Uploads, fences: fences, specs: specs,
+		builds: semaphore.NewWeighted(o.Builds), snapshots: semaphore.NewWeighted(o.Snapshots), puller: o.Puller, log: o.Log, heartbeat: o.Heartbeat}, nil
 }
 
 // Build is idempotent by the server's id: the driver finishes what is
@@ -151,9 +161,11 @@ func (a *Activities) guest(ctx context.Context, t steps.Token, why act, f func(c
 	return guest, err
 }
 
-// Debt is an undo that this host owes: the guest of a server, or a device of it,
-// made under a generation and an attempt of an operation.
+// Debt is an undo that this host owes: the guest of a server, a device of it, or a
+// copy of its disk, made under a generation and an attempt of an operation.
 type Debt struct {
+	// Kind is the effect's; empty is a guest.
+	Kind        operations.EffectKind
 	OperationID string
 	ServerID    string
 	Generation  int64
@@ -166,7 +178,9 @@ func (d Debt) token() steps.Token {
 	return steps.Token{ServerID: d.ServerID, OperationID: d.OperationID, Generation: d.Generation, Attempt: d.Attempt, Step: operations.StepUndo}
 }
 
-// Pay destroys the guest that is owed. It is idempotent as Destroy is, and nil
+// Pay takes away what is owed: of a guest all, of a copy the copy.
+//
+// It destroys the guest that is owed. It is idempotent as Destroy is, and nil
 // also means that there is nothing to pay: a newer owner has the server here.
 //
 // An effect keeps the generation that it was made under, and a later owner may
@@ -178,6 +192,9 @@ func (a *Activities) Pay(ctx context.Context, d Debt) error {
 		return a.payDevice(ctx, d)
 	}
 	t := d.token()
+	if d.Kind == operations.EffectSnapshotFile {
+		return a.payCopy(ctx, t)
+	}
 	stood, gone, err := a.fences.condemned(d.ServerID)
 	if err != nil {
 		return err

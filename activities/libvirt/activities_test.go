@@ -18,6 +18,9 @@ import (
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/statedir"
 	"holdfast.dev/internal/steps"
 )
 
@@ -40,11 +43,31 @@ func host(t testing.TB, dir string, o simulated.Options) *libvirt.Activities {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := libvirt.New(libvirt.Options{Driver: driver, StateDir: dir, Heartbeat: func(context.Context) {}})
+	a, err := libvirt.New(libvirt.Options{Driver: driver, StateDir: dir, Uploads: uploads(dir), Heartbeat: func(context.Context) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+const imageID = "22222222-3333-4444-8555-666666666666"
+
+// uploads is a Glance in a folder.
+type uploads string
+
+func (u uploads) file() string { return filepath.Join(string(u), "uploaded") }
+
+func (u uploads) Upload(context.Context, string) (hostlink.Upload, error) {
+	_, err := os.Stat(u.file())
+	return hostlink.Upload{ImageID: imageID, Active: err == nil}, nil
+}
+
+func (u uploads) Send(_ context.Context, _ hostlink.Upload, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return statedir.Replace(u.file(), data)
 }
 
 // act is a step to be tested: what must be so before, and what is so after.
@@ -133,6 +156,22 @@ var acts = []act{
 		}},
 	{name: "stop after", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerStop, 5),
 		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "snapshot", proves: "libvirt.Snapshot", setUp: []string{"build"}, want: struct{}{}, after: one(libvirt.Running),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return a.Snapshot(ctx, steps.SnapshotIn{Token: token(3, 1), ImageID: imageID})
+		}},
+	{name: "upload", proves: "libvirt.Upload", setUp: []string{"build", "snapshot"}, want: struct{}{}, after: one(libvirt.Running),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return a.Upload(ctx, steps.UploadIn{Token: token(3, 1), ImageID: imageID})
+		}},
+	{name: "drop-snapshot", proves: "libvirt.DropSnapshot", setUp: []string{"build", "snapshot"}, want: struct{}{}, after: one(libvirt.Running),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return a.DropSnapshot(ctx, steps.DropSnapshotIn{Token: token(4, 1)})
+		}},
+	{name: "debt of a copy", setUp: []string{"build", "snapshot"}, want: nil, after: one(libvirt.Running),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return nil, a.Pay(ctx, libvirt.Debt{Kind: operations.EffectSnapshotFile, ServerID: serverID, Generation: 3, Attempt: 1})
+		}},
 	{name: "destroy", proves: "libvirt.Destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return a.Destroy(ctx, steps.DestroyIn{Token: token(5, 1)})
@@ -298,7 +337,7 @@ func TestMain(m *testing.M) {
 	}})
 	if err == nil {
 		var a *libvirt.Activities
-		a, err = libvirt.New(libvirt.Options{Driver: driver, StateDir: dir, Heartbeat: func(context.Context) {}})
+		a, err = libvirt.New(libvirt.Options{Driver: driver, StateDir: dir, Uploads: uploads(dir), Heartbeat: func(context.Context) {}})
 		if err == nil {
 			_, err = actNamed(os.Getenv(helperAct)).run(context.Background(), a)
 		}

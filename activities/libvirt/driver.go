@@ -50,6 +50,7 @@ type Driver interface {
 	// Console gives the last length bytes of the guest's console log, all of it
 	// that is kept if length is negative. Errors: NotFound.
 	Console(ctx context.Context, serverID string, length int) ([]byte, error)
+	SnapshotDriver
 	// Close drops connections; guests stay.
 	Close() error
 }

@@ -30,6 +30,8 @@ const (
 	actDestroy act = "destroy"
 	actPower   act = "power"
 	actDevice  act = "device"
+	// actSnapshot copies the guest's disk, or removes a copy.
+	actSnapshot act = "snapshot"
 )
 
 // stand is where a server's fence stands.
@@ -170,16 +172,21 @@ func (s *fences) confirm(e *fence, t steps.Token) error {
 // condemned says whether the last that was let in for the server took its guest
 // away, and under which token.
 func (s *fences) condemned(serverID string) (steps.Token, bool, error) {
+	known, err := s.stands(serverID)
+	return known.Token, known.Act == actDestroy, err
+}
+
+// stands says where the server's fence stands.
+func (s *fences) stands(serverID string) (stand, error) {
 	if !validID(serverID) {
-		return steps.Token{}, false, faults.New(faults.Invalid, "InvalidServer", "%q is no server id", serverID)
+		return stand{}, faults.New(faults.Invalid, "InvalidServer", "%q is no server id", serverID)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.active[serverID]; e != nil {
-		return e.stand.Token, e.stand.Act == actDestroy, nil
+		return e.stand, nil
 	}
-	known, err := s.read(serverID)
-	return known.Token, known.Act == actDestroy, err
+	return s.read(serverID)
 }
 
 // keep is how long the fence of a guest that is gone still matters. It refuses

@@ -64,6 +64,13 @@ var taskStates = map[operations.Kind]map[string]servers.TaskState{
 		operations.StepVolumes:  servers.TaskBlockDeviceMapping,
 		operations.StepGuest:    servers.TaskSpawning,
 	},
+	operations.ServerCreateImage: {
+		operations.StepSnapshot: servers.TaskImageSnapshot,
+		operations.StepUpload:   servers.TaskImagePendingUpload,
+	},
+	operations.ServerCreateBackup: {
+		operations.StepUpload: servers.TaskImagePendingUpload,
+	},
 }
 
 // Advance is idempotent by the names of what it writes: a step is one event,

@@ -14,6 +14,8 @@ import (
 // Neighbours are Glance, Neutron and Cinder; internal/openstack has them.
 type Neighbours interface {
 	Image(ctx context.Context, who identity.Identity, id string) (*openstack.Image, error)
+	CreateImage(ctx context.Context, who identity.Identity, document map[string]any, member string) (location string, err error)
+	DeleteImage(ctx context.Context, who identity.Identity, id string) error
 	Network(ctx context.Context, who identity.Identity, id string) (*openstack.Network, error)
 	Networks(ctx context.Context, who identity.Identity) ([]openstack.Network, error)
 	Port(ctx context.Context, who identity.Identity, id string) (*openstack.Port, error)

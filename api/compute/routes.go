@@ -138,6 +138,8 @@ func (a *API) serverOperations() []rest.Operation {
 func (a *API) actionOperations() []rest.Operation {
 	rows := []rest.Operation{
 		{Action: "reboot", Policy: policyReboot, Success: 202, Handler: a.reboot},
+		{Action: createImage.key, Policy: createImage.policy, Success: 202, Handler: a.createImage},
+		{Action: createBackup.key, Policy: createBackup.policy, Success: 202, Handler: a.createBackup},
 		{Action: "lock", Policy: policyLock, Success: 202, Handler: a.lockServer},
 		{Action: "unlock", Policy: policyUnlock, Success: 202, Handler: a.unlockServer},
 		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.forceDelete},

@@ -4,7 +4,7 @@ package compute_test
 
 // sampleFolders are those of what is served.
 var sampleFolders = []string{"extension-info", "flavor-access", "flavor-extra-specs", "flavor-manage", "flavors", "limits", "os-availability-zone",
-	"os-console-output", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
+	"os-console-output", "os-create-backup", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
 	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-tags", "os-services", "os-suspend-server",
 	"server-ips", "server-metadata", "servers", "servers-sort", "versions"}
 
@@ -189,8 +189,9 @@ var samplesLeft = map[string]string{
 	"servers/server-action-confirm-resize":           "a later issue",
 	"servers/server-action-revert-resize":            "a later issue",
 	"servers/server-action-resize":                   "a later issue",
-	"servers/server-action-create-image":             "a later issue",
-	"servers/server-action-create-image-resp":        "a later issue",
+	"os-create-backup/create-backup-resp":            "TestImagesOfServers",
+	"servers/server-action-create-image":             "a request",
+	"servers/server-action-create-image-resp":        "TestImagesOfServers",
 	"servers/server-action-rebuild":                  "a later issue",
 	"servers/server-action-rebuild-resp":             "a later issue",
 	"servers/server-action-trigger-crash-dump":       "a later issue",

@@ -6,12 +6,14 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	compute "holdfast.dev/api/compute"
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
 	computestore "holdfast.dev/internal/store/compute"
@@ -42,6 +44,27 @@ func (neighbour) ServerAddresses(_ context.Context, _ identity.Identity, ids ...
 			FloatingIPs: []computestore.FloatingIP{{FixedAddress: "192.0.2.8", Address: "203.0.113.8"}}})
 	}
 	return all, nil
+}
+
+// images are what neighbours have made of the requests of all tests, by id.
+var images sync.Map
+
+// CreateImage is Glance; it refuses one that is called so.
+func (neighbour) CreateImage(_ context.Context, _ identity.Identity, document map[string]any, member string) (string, error) {
+	if document["name"] == "refused" {
+		return "", faults.New(faults.Forbidden, "ImageRefused", "The image service refuses the image.")
+	}
+	id := document["id"].(string)
+	if member != "" {
+		document["shared with"] = member
+	}
+	images.Store(id, document)
+	return "http://glance/images/" + id, nil
+}
+
+func (neighbour) DeleteImage(_ context.Context, _ identity.Identity, id string) error {
+	images.Delete(id)
+	return nil
 }
 
 // catalogued lets callers that only look have a catalog.

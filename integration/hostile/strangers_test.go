@@ -61,6 +61,7 @@ var bodies = map[string]string{
 	"POST /servers/{server_id}/os-volume_attachments":     `{"volumeAttachment": {"volumeId": "` + nothing + `"}}`,
 	"PUT /servers/{server_id}/os-volume_attachments/{id}": `{"volumeAttachment": {"volumeId": "` + nothing + `"}}`,
 	"POST /servers/{id}/action createImage":               `{"createImage": {"name": "x"}}`,
+	"POST /servers/{id}/action createBackup":              `{"createBackup": {"name": "x", "backup_type": "daily", "rotation": 1}}`,
 	"POST /servers/{server_id}/remote-consoles":           `{"remote_console": {"protocol": "vnc", "type": "novnc"}}`,
 	"POST /os-server-groups":                              `{"server_group": {"name": "x", "policies": ["affinity"]}}`,
 	"POST /servers/{id}/action os-resetState":             `{"os-resetState": {"state": "active"}}`,

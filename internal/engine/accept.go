@@ -18,6 +18,9 @@ type Request struct {
 	ResourceID, ProjectID, UserID, RequestID string
 	// Input becomes JSON; it holds no secret.
 	Input any
+	// Effects are what the request has had outside already, for a kind that is
+	// prepared: the ledger begins with them.
+	Effects []operations.Effect
 	// Parent and RetryOf are operation ids or "".
 	Parent, RetryOf string
 	// Holds are the ledger's lines for what the request's own transaction has
@@ -115,10 +118,11 @@ func meet(running Operation, waiting *Operation, incoming operations.Kind) opera
 
 // abandonable says whether the operation may end on the spot: nothing was done
 // for it and, the caller holding the resource's row, nothing can begin to be.
-// A recover operation holds the only list of what must be undone.
+// A recover operation holds the only list of what must be undone, and something
+// was done for one that is prepared.
 func abandonable(op Operation) bool {
 	spec, ok := operations.Lookup(op.Kind)
-	return !op.Begun() && ok && !spec.Recovers()
+	return !op.Begun() && ok && !spec.Recovers() && !spec.Prepared
 }
 
 // own writes the operation as the owner of its resource. While others share
@@ -139,7 +143,23 @@ func (e *Engine) own(ctx context.Context, tx store.Tx, r Request, spec operation
 		meeting = operations.Meet(others[0].Kind, r.Kind)
 	}
 	generation, err := res.take(ctx, tx, r.ResourceID, op.ID)
-	return Accepted{OperationID: op.ID, Meeting: meeting, Startable: startable, Generation: generation}, err
+	if err != nil {
+		return Accepted{}, err
+	}
+	accepted := Accepted{OperationID: op.ID, Meeting: meeting, Startable: startable, Generation: generation}
+	return accepted, prepare(ctx, tx, spec, Locked{Operation: *op, lock: lock{generation: generation}}, r.Effects)
+}
+
+// prepare begins the ledger of an operation with what its request has done.
+func prepare(ctx context.Context, tx store.Tx, spec operations.Spec, op Locked, effects []operations.Effect) error {
+	if len(effects) == 0 {
+		return nil
+	}
+	if !spec.Prepared {
+		return faults.New(faults.Internal, "NotPrepared", "a request for %s has effects of its own", spec.Kind)
+	}
+	_, err := op.Intend(ctx, tx, effects...)
+	return err
 }
 
 // replace puts the operation in the place of one that has not begun.

@@ -23,6 +23,9 @@ type Servers interface {
 	// Volumes gives the connections of the server's attachments. They hold
 	// secrets.
 	Volumes(ctx context.Context, hostID, serverID string) (Volumes, error)
+	// Upload tells where the image belongs that is being made of the server.
+	// Errors: NotFound, none is.
+	Upload(ctx context.Context, hostID, serverID string) (Upload, error)
 }
 
 // Image is what a host has to know of an image to get it.
@@ -40,6 +43,16 @@ type Image struct {
 	// URL is where the bytes are; Token is sent with the request and is a secret.
 	URL   string `json:"url"`
 	Token string `json:"token,omitempty"`
+}
+
+// Upload is where an image's data belongs.
+type Upload struct {
+	ImageID string `json:"image_id"`
+	// Active says that the image has its data.
+	Active bool `json:"active,omitempty"`
+	// URL takes the bytes; Token is sent with them and is a secret.
+	URL   string `json:"url"`
+	Token string `json:"token"`
 }
 
 // ConfigDrive is the content of one.
@@ -67,6 +80,9 @@ var serverReads = map[string]func(ctx context.Context, s Servers, hostID, server
 	},
 	"metadata": func(ctx context.Context, s Servers, hostID, serverID string) (any, error) {
 		return s.ConfigDrive(ctx, hostID, serverID)
+	},
+	"upload": func(ctx context.Context, s Servers, hostID, serverID string) (any, error) {
+		return s.Upload(ctx, hostID, serverID)
 	},
 	"volumes": func(ctx context.Context, s Servers, hostID, serverID string) (any, error) {
 		return s.Volumes(ctx, hostID, serverID)
@@ -105,6 +121,11 @@ func (c *Client) Image(ctx context.Context, serverID string) (Image, error) {
 // ConfigDrive asks for the files of a server's config drive.
 func (c *Client) ConfigDrive(ctx context.Context, serverID string) (ConfigDrive, error) {
 	return get[ConfigDrive](ctx, c, serverID, "metadata")
+}
+
+// Upload asks where the image belongs that is being made of a server on this host.
+func (c *Client) Upload(ctx context.Context, serverID string) (Upload, error) {
+	return get[Upload](ctx, c, serverID, "upload")
 }
 
 // Volumes asks how a server's volumes are reached.

@@ -9,6 +9,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -16,6 +17,7 @@ import (
 // Services is what is asked of Glance and Cinder; openstack.Session is one.
 type Services interface {
 	ImageFile(ctx context.Context, imageID string) (openstack.ImageFile, error)
+	ImageUpload(ctx context.Context, imageID string) (openstack.ImageUpload, error)
 	Attachment(ctx context.Context, projectID, attachmentID string) (driver string, data json.RawMessage, err error)
 }
 
@@ -91,4 +93,25 @@ func (s *Servers) Volumes(ctx context.Context, hostID, serverID string) (hostlin
 		answer.Connections = append(answer.Connections, c)
 	}
 	return answer, nil
+}
+
+// Upload tells where the image belongs that is being made of the server, and
+// shows that it is on its way there.
+func (s *Servers) Upload(ctx context.Context, hostID, serverID string) (hostlink.Upload, error) {
+	if _, err := s.server(ctx, hostID, serverID); err != nil {
+		return hostlink.Upload{}, err
+	}
+	text, err := compute.InputOfHolder(ctx, s.DB.Pool, serverID)
+	if err != nil {
+		return hostlink.Upload{}, err
+	}
+	var asked steps.ImageInput
+	if err := json.Unmarshal(text, &asked); err != nil || asked.ImageID == "" {
+		return hostlink.Upload{}, faults.Wrap(err, faults.NotFound, "NoImage", "no image is being made of server %s", serverID)
+	}
+	to, err := s.Services.ImageUpload(ctx, asked.ImageID)
+	if err != nil {
+		return hostlink.Upload{}, err
+	}
+	return hostlink.Upload{ImageID: asked.ImageID, Active: to.Active, URL: to.URL, Token: to.Token}, compute.ShowUploading(ctx, s.DB.Pool, serverID)
 }

@@ -8,9 +8,13 @@ import (
 	"reflect"
 	"testing"
 
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/compute/computetest"
@@ -18,6 +22,10 @@ import (
 
 // services answers with what it was asked for.
 type services struct{}
+
+func (services) ImageUpload(_ context.Context, id string) (openstack.ImageUpload, error) {
+	return openstack.ImageUpload{URL: "http://glance/" + id, Token: "t"}, nil
+}
 
 func (services) ImageFile(_ context.Context, id string) (openstack.ImageFile, error) {
 	return openstack.ImageFile{DiskFormat: "raw", Size: 4, HashAlgo: "sha512", HashValue: "h", Checksum: "c", URL: "http://glance/" + id, Token: "t"}, nil
@@ -71,5 +79,43 @@ func TestServersOfAHost(t *testing.T) {
 		if !faults.Is(err, faults.NotFound) {
 			t.Errorf("%d: another host was told (%v)", i, err)
 		}
+	}
+}
+
+// A host is told where an image belongs while one is being made of a server on it,
+// and the server is shown to be uploading then.
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	r, db := open(t)
+	s := computetest.AddServer(t, db, "p")
+	host, other := computetest.AddHost(t, db, "h", computetest.Room), computetest.AddHost(t, db, "other", computetest.Room)
+	told := &Servers{DB: db, Drives: services{}, Services: services{}}
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", s.Room()); !ok {
+			t.Fatalf("no claim (%v)", err)
+		}
+		return nil
+	})
+	if _, err := told.Upload(t.Context(), host, s.ID); !faults.Is(err, faults.NotFound) {
+		t.Errorf("without an operation: %v", err)
+	}
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		_, err := r.engine.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerCreateImage, ResourceID: s.ID, Input: steps.ImageInput{ImageID: "i"}})
+		if err != nil {
+			return err
+		}
+		return compute.SetTask(t.Context(), tx, s.ID, servers.TaskImagePendingUpload)
+	})
+	for range 2 {
+		to, err := told.Upload(t.Context(), host, s.ID)
+		if want := (hostlink.Upload{ImageID: "i", URL: "http://glance/i", Token: "t"}); err != nil || to != want {
+			t.Errorf("upload %+v, %v; want %+v", to, err, want)
+		}
+		if now, err := compute.GetServer(t.Context(), db.Pool, "", s.ID); err != nil || now.TaskState != servers.TaskImageUploading {
+			t.Errorf("the server shows %q, %v", now.TaskState, err)
+		}
+	}
+	if _, err := told.Upload(t.Context(), other, s.ID); !faults.Is(err, faults.NotFound) {
+		t.Errorf("another host was told (%v)", err)
 	}
 }

@@ -40,6 +40,37 @@ func TestCompanions(t *testing.T) {
 	demo, other := identity.Identity{}, identity.Identity{}
 	demo.UserID, other.UserID = "demo", "other"
 
+	t.Run("image of a server", func(t *testing.T) {
+		glance := cloud.At(t, cloud.Image)
+		const id = "cccccccc-0000-4000-8000-000000000002"
+		document := map[string]any{"id": id, "name": "i", "visibility": "shared", "disk_format": "qcow2", "container_format": "bare", "min_disk": int64(1), "image_type": "snapshot"}
+		location, err := caller.CreateImage(t.Context(), demo, document, "shared-with")
+		if err != nil || !strings.HasPrefix(location, cloud.Image) || !strings.HasSuffix(location, "/images/"+id) {
+			t.Fatalf("%q, %v", location, err)
+		}
+		made := glance.Want(200, token, "GET", "/v2/images/"+id, "")
+		members := glance.Want(200, token, "GET", "/v2/images/"+id+"/members", "")
+		if made.TextAt("owner") != project || made.TextAt("status") != "queued" || made.TextAt("image_type") != "snapshot" || members.TextAt("members", 0, "member_id") != "shared-with" {
+			t.Errorf("%s shared with %s", made.Text, members.Text)
+		}
+		for _, active := range []bool{false, true} {
+			to, err := session.ImageUpload(t.Context(), id)
+			if err != nil || to.Active != active {
+				t.Fatalf("%+v, %v", to, err)
+			}
+			if !active {
+				upload(t, to.URL, to.Token, "data")
+			}
+		}
+		if _, err := caller.CreateImage(t.Context(), demo, map[string]any{"name": "i", "min_disk": "x"}, ""); !faults.Is(err, faults.Invalid) {
+			t.Errorf("what Glance refuses: %v", err)
+		}
+		if err := caller.DeleteImage(t.Context(), demo, id); err != nil {
+			t.Error(err)
+		}
+		_, gone := session.ImageUpload(t.Context(), id)
+		missing(t, caller.DeleteImage(t.Context(), demo, id), gone)
+	})
 	t.Run("image", func(t *testing.T) {
 		glance := cloud.At(t, cloud.Image)
 		id := glance.Want(201, token, "POST", "/v2/images", `{"name": "i", "disk_format": "raw", "container_format": "bare", "min_ram": 64, "min_disk": 2, "hw_disk_bus": "scsi"}`).TextAt("id")

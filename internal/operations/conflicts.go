@@ -54,6 +54,8 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerDetachVolume:    {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerAttachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerDetachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerCreateImage:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerCreateBackup:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of

@@ -66,6 +66,12 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerAttachInterface, operations.ServerResetState}: operations.Preempt,
 	{operations.ServerDetachInterface, operations.ServerDelete}:     operations.Preempt,
 	{operations.ServerDetachInterface, operations.ServerResetState}: operations.Preempt,
+	{operations.ServerCreateImage, operations.ServerDelete}:         operations.Preempt,
+	{operations.ServerCreateBackup, operations.ServerDelete}:        operations.Preempt,
+	{operations.ServerCreateImage, operations.ServerSoftDelete}:     operations.Preempt,
+	{operations.ServerCreateBackup, operations.ServerSoftDelete}:    operations.Preempt,
+	{operations.ServerCreateImage, operations.ServerResetState}:     operations.Preempt,
+	{operations.ServerCreateBackup, operations.ServerResetState}:    operations.Preempt,
 }
 
 func TestEveryPairOfKinds(t *testing.T) {

@@ -39,6 +39,8 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerDetachVolume:    {action: "detach volume"},
 	operations.ServerAttachInterface: {action: "attach interface"},
 	operations.ServerDetachInterface: {action: "detach interface"},
+	operations.ServerCreateImage:     {action: "createImage"},
+	operations.ServerCreateBackup:    {action: "createBackup"},
 }
 
 // ofABuild are the task states of a build, which no action of the table sets

@@ -25,6 +25,15 @@ const (
 	// EffectDevice: a volume or a port in a guest that was there without it.
 	// Ref is the volume's or the port's id.
 	EffectDevice EffectKind = "device"
+	// EffectImage: an image in Glance that is made of a server. Ref is the
+	// image's id.
+	EffectImage EffectKind = "image"
+	// EffectSnapshots: the Cinder snapshots of a server's volumes that an image
+	// stands on. Ref is as for images.
+	EffectSnapshots EffectKind = "snapshots"
+	// EffectSnapshotFile: the copy of a server's disk on its host, until it is in
+	// Glance. Ref is the server id.
+	EffectSnapshotFile EffectKind = "snapshot-file"
 	// EffectGuest: a domain and its disks on a host. Ref is the server id. What
 	// an unconfirmed move has left on the old host is one too.
 	EffectGuest EffectKind = "guest"
@@ -65,7 +74,7 @@ func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
 // AtService says whether an OpenStack service has the effect, and no host.
 func (e Effect) AtService() bool {
 	switch e.Kind {
-	case EffectPorts, EffectPort, EffectVolumes, EffectVolume:
+	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectImage, EffectSnapshots:
 		return true
 	}
 	return false

@@ -42,6 +42,10 @@ const (
 	ServerDetachVolume    Kind = "server.detach-volume"
 	ServerAttachInterface Kind = "server.attach-interface"
 	ServerDetachInterface Kind = "server.detach-interface"
+	// ServerCreateImage makes an image of a server as it is, ServerCreateBackup
+	// one of several that take turns.
+	ServerCreateImage  Kind = "server.create-image"
+	ServerCreateBackup Kind = "server.create-backup"
 	// ServerRecover ends an operation whose workflow died by other hands than
 	// the engine's: it runs the dead one's ledger, last first, or finishes it
 	// forward where that was past its point of no return.
@@ -73,6 +77,10 @@ type Spec struct {
 	// Steps are the steps of the story, in its order; StepUndo may follow any
 	// of them that is not beyond the point of no return.
 	Steps []string
+	// Prepared kinds have had an effect outside before they were accepted, which
+	// is in the ledger from the start. One that never began is begun all the
+	// same, to take it back.
+	Prepared bool
 	// Deadline is how long the operation may hold a transient state before the
 	// engine gives it up.
 	Deadline time.Duration
@@ -120,6 +128,9 @@ const (
 	StepVolumes  = "volumes"
 	StepGuest    = "guest"
 	StepState    = "state"
+	StepSnapshot = "snapshot"
+	StepUpload   = "upload"
+	StepRotate   = "rotate"
 	StepUndo     = "undo"
 	StepFinish   = "finish"
 )
@@ -142,8 +153,10 @@ var specs = []Spec{
 	{Kind: ServerDetachVolume, Resource: Server, Verb: "detach-volume", Action: "detach_volume", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepVolumes}, Deadline: time.Hour},
 	{Kind: ServerAttachInterface, Resource: Server, Verb: "attach-interface", Action: "attach_interface", Steps: []string{StepNetwork, StepGuest}, Deadline: time.Hour},
 	{Kind: ServerDetachInterface, Resource: Server, Verb: "detach-interface", Action: "detach_interface", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepNetwork}, Deadline: time.Hour},
+	{Kind: ServerCreateImage, Resource: Server, Verb: "create-image", Action: "createImage", Exclusive: true, Prepared: true, Steps: []string{StepSnapshot, StepVolumes, StepUpload}, Deadline: 2 * time.Hour},
+	{Kind: ServerCreateBackup, Resource: Server, Verb: "create-backup", Action: "createBackup", Exclusive: true, Prepared: true, PointOfNoReturn: StepRotate, Steps: []string{StepSnapshot, StepUpload, StepRotate}, Deadline: 2 * time.Hour},
 	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
-	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState}, Deadline: 24 * time.Hour},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate}, Deadline: 24 * time.Hour},
 }
 
 var byKind = func() map[Kind]Spec {

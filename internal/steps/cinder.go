@@ -68,6 +68,7 @@ type CinderActivities interface {
 	Complete(context.Context, CompleteIn) (struct{}, error)
 	// Release: what is gone already is success. Errors: Unavailable, Superseded.
 	Release(context.Context, ReleaseVolumesIn) (struct{}, error)
+	CinderSnapshots
 }
 
 // Cinder is the family's caller.

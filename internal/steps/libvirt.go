@@ -129,6 +129,7 @@ type LibvirtActivities interface {
 	// Power: errors NotFound (no such guest), Superseded.
 	Power(context.Context, PowerIn) (PowerOut, error)
 	DeviceActivities
+	LibvirtSnapshots
 }
 
 // Libvirt is the family's caller. Each call names the host's id.

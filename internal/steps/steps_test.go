@@ -25,6 +25,7 @@ var families = map[string]struct{ activities, caller reflect.Type }{
 	"placement":   {reflect.TypeFor[steps.PlacementActivities](), reflect.TypeOf(steps.Placement)},
 	"neutron":     {reflect.TypeFor[steps.NeutronActivities](), reflect.TypeOf(steps.Neutron)},
 	"cinder":      {reflect.TypeFor[steps.CinderActivities](), reflect.TypeOf(steps.Cinder)},
+	"glance":      {reflect.TypeFor[steps.GlanceActivities](), reflect.TypeOf(steps.Glance)},
 	"maintenance": {reflect.TypeFor[steps.MaintenanceActivities](), reflect.TypeOf(steps.Maintenance)},
 	"libvirt":     {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }

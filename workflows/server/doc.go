@@ -40,4 +40,6 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerAttachInterface: AttachInterface,
 	operations.ServerDetachInterface: DetachInterface,
 	operations.ServerRecoverShared:   Recover,
+	operations.ServerCreateImage:     CreateImage,
+	operations.ServerCreateBackup:    CreateImage,
 }

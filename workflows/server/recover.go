@@ -68,6 +68,8 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerDetachVolume:    {finish: detachVolume, undone: nothing},
 	operations.ServerAttachInterface: {undone: nothing},
 	operations.ServerDetachInterface: {finish: detachInterface, undone: nothing},
+	operations.ServerCreateImage:     {undone: unchanged},
+	operations.ServerCreateBackup:    {finish: rotateAgain, undone: unchanged},
 }
 
 // Recover is the workflow of operations.ServerRecover and of

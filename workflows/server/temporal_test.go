@@ -118,8 +118,17 @@ func TestOnTemporal(t *testing.T) {
 		"recover-delete":               {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
 		"recover-stop-failed": {lost(operations.ServerStop, operations.StepGuest, func(w *workflowtest.World) { w.Place("host-1").Down("host-1") }), nil,
 			failed, operations.ResultFailed, "active, power 0, on a host"},
-		"recover-stop":   {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
-		"recover-reboot": {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
+		"recover-stop":                   {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
+		"recover-reboot":                 {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
+		"create-image-done":              {imaging, nil, completed, operations.ResultDone, isActive},
+		"create-image-of-volumes":        {imagingVolumes, nil, completed, operations.ResultDone, withVolumesStopped},
+		"create-image-failed":            {as(imaging, func(w *workflowtest.World) { w.Glance.Full = true }), nil, failed, operations.ResultFailed, isActive},
+		"create-image-with-debt":         {as(imaging, func(w *workflowtest.World) { w.Down("host-1") }), nil, failed, operations.ResultFailed, isActive},
+		"create-image-cancelled-by-row":  {func() *workflowtest.World { return cancelled(imaging()) }, nil, canceled, operations.ResultCancelled, isActive},
+		"create-image-cancelled":         {func() *workflowtest.World { return lingering(imaging()) }, cancelAt("libvirt.Snapshot"), canceled, operations.ResultCancelled, isActive},
+		"create-backup-done":             {backingUp, nil, completed, operations.ResultDone, isActive},
+		"create-backup-failed":           {as(backingUp, func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil, failed, operations.ResultFailed, isActive},
+		"create-backup-cancelled-by-row": {func() *workflowtest.World { return cancelled(backingUp()) }, nil, canceled, operations.ResultCancelled, isActive},
 	})
 	for name, story := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +202,7 @@ func TestResetByHand(t *testing.T) {
 var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-ports": 2,
 	// Volumes of which one is still being made are asked for a second time.
 	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1,
-	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2}
+	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3}
 
 func TestBudgets(t *testing.T) {
 	t.Parallel()

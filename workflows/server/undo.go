@@ -22,6 +22,10 @@ var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectVolume:  undoVolume,
 	operations.EffectDevice:  undoDevice,
 	operations.EffectGuest:   undoGuest,
+
+	operations.EffectImage:        undoImage,
+	operations.EffectSnapshots:    undoSnapshots,
+	operations.EffectSnapshotFile: undoSnapshotFile,
 }
 
 // undoGuest removes the domain and its disks.

@@ -29,6 +29,7 @@ func (w *World) control(r registry) {
 	register[steps.PlacementActivities](r, "placement", placement{w})
 	register[steps.NeutronActivities](r, "neutron", neutron{w})
 	register[steps.CinderActivities](r, "cinder", cinder{w})
+	register[steps.GlanceActivities](r, "glance", glance{w})
 }
 
 func (w *World) host(r registry, name string) {

@@ -35,9 +35,11 @@ func (w *World) check(t *testing.T) {
 	}
 	w.checkHosts(t)
 	w.checkDevice(t)
+	w.checkImages(t)
 	w.PayDebts()
 	w.checkHosts(t)
 	w.checkDevice(t)
+	w.checkImages(t)
 	if t.Failed() {
 		t.Logf("the world at the end:\n%s\n%d calls, the last of them %v", w, len(w.calls), w.calls[max(0, len(w.calls)-20):])
 	}
@@ -48,8 +50,10 @@ func (w *World) well(e operations.Effect) bool {
 	switch e.Kind {
 	case operations.EffectPorts, operations.EffectPort:
 		return !w.Neutron.Down
-	case operations.EffectVolumes, operations.EffectVolume:
+	case operations.EffectVolumes, operations.EffectVolume, operations.EffectSnapshots:
 		return !w.Cinder.Down
+	case operations.EffectImage:
+		return !w.Glance.Down
 	}
 	return w.Hosts[e.Host].Answers
 }

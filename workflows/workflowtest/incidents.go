@@ -126,12 +126,15 @@ var (
 	}
 )
 
+// undos are the steps at services that take something back.
+var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "glance.Delete"}
+
 func incidents(c Call) []Incident {
 	rows := inTheDatabase
 	switch {
 	case c.Host != "":
 		rows = onAHost
-	case c.Step == "neutron.Deallocate", c.Step == "cinder.Release":
+	case slices.Contains(undos, c.Step):
 		rows = atAnUndo
 	case c.remote():
 		rows = atAService

@@ -41,6 +41,8 @@ type World struct {
 	Left string
 	// Device is a volume or a port that comes or goes; nil if none does.
 	Device *Device
+	// Glance has the image that is made of the server.
+	Glance Glance
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
@@ -201,11 +203,12 @@ func (w *World) PayDebts() {
 	for _, h := range w.Hosts {
 		h.Up, h.Answers, h.SilentFor = true, true, 0
 	}
-	w.Neutron.Down, w.Cinder.Down = false, false
+	w.Neutron.Down, w.Cinder.Down, w.Glance.Down = false, false, false
 	for i, e := range slices.Backward(w.Ledger) {
 		if e.State != operations.Owed {
 			continue
 		}
+		w.Glance.pay(e)
 		switch e.Kind {
 		case operations.EffectPorts:
 			w.Neutron.Bound = ""
@@ -254,6 +257,7 @@ func (w *World) String() string {
 	if w.Device != nil {
 		fmt.Fprintf(&b, "  device %+v\n", *w.Device)
 	}
+	fmt.Fprintf(&b, "  %s\n", w.Glance)
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
 		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast.dev/activities/libvirt"
@@ -40,7 +41,7 @@ var acts = []struct {
 	want int // -1 is gone
 }{
 	{"build", libvirt.Running}, {"destroy", -1}, {"stop", libvirt.Shutdown}, {"reboot", libvirt.Running}, {"hard-reboot", libvirt.Running},
-	{"suspend", libvirt.Suspended}, {"pause", libvirt.Paused},
+	{"suspend", libvirt.Suspended}, {"pause", libvirt.Paused}, {"snapshot", libvirt.Running},
 }
 
 func check(t *testing.T, d *Driver, s steps.ServerSpec, want int) {
@@ -87,7 +88,7 @@ func each(t *testing.T, f func(t *testing.T, o order, at string, want int)) {
 			names = slices.Compact(names)
 			clean(t, host(t, o.Dir, full(), nil), o.Spec.ServerID)
 			for _, at := range names {
-				if at == "power.done" || at == "build.done" || at == "destroy.done" {
+				if strings.HasSuffix(at, ".done") {
 					continue
 				}
 				o.Dir, o.Spec = t.TempDir(), fullSpec()

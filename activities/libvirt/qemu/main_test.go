@@ -34,6 +34,8 @@ func (o order) run(ctx context.Context, d *Driver) error {
 	switch o.Act {
 	case "build":
 		_, err = d.Build(ctx, o.Spec, confirmed)
+	case "snapshot":
+		_, err = d.Snapshot(ctx, o.Spec.ServerID, "mark", confirmed)
 	case "destroy":
 		err = d.Destroy(ctx, o.Spec.ServerID, confirmed)
 	default:
