@@ -53,8 +53,8 @@ func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
 	ctx, cancel := context.WithTimeout(ctx, payTime)
 	defer cancel()
 	owed := libvirt.Debt{Kind: operations.EffectKind(d.Kind), OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt}
-	switch operations.EffectKind(d.Kind) {
-	case operations.EffectGuest, operations.EffectSnapshotFile:
+	switch owed.Kind {
+	case operations.EffectGuest, operations.EffectRescue, operations.EffectSnapshotFile:
 	case operations.EffectDevice:
 		_, owed.ServerID, _, _ = operations.ParseID(d.OperationID)
 		owed.Device = d.Ref

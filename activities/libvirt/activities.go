@@ -161,8 +161,9 @@ func (a *Activities) guest(ctx context.Context, t steps.Token, why act, f func(c
 	return guest, err
 }
 
-// Debt is an undo that this host owes: the guest of a server, a device of it, or a
-// copy of its disk, made under a generation and an attempt of an operation.
+// Debt is an undo that this host owes: of the guest of a server, of its rescue,
+// of a device of it, or of a copy of its disk, made under a generation and an
+// attempt of an operation.
 type Debt struct {
 	// Kind is the effect's; empty is a guest.
 	Kind        operations.EffectKind
@@ -178,10 +179,9 @@ func (d Debt) token() steps.Token {
 	return steps.Token{ServerID: d.ServerID, OperationID: d.OperationID, Generation: d.Generation, Attempt: d.Attempt, Step: operations.StepUndo}
 }
 
-// Pay takes away what is owed: of a guest all, of a copy the copy.
-//
-// It destroys the guest that is owed. It is idempotent as Destroy is, and nil
-// also means that there is nothing to pay: a newer owner has the server here.
+// Pay takes away what is owed: of a guest all, of a copy the copy, of a device
+// the device; a rescue is taken back. It is idempotent as Destroy is, and nil also
+// means that there is nothing to pay: a newer owner has the server here.
 //
 // An effect keeps the generation that it was made under, and a later owner may
 // have tried to undo it before it came to be owed. So a fence above the debt is
@@ -202,9 +202,14 @@ func (a *Activities) Pay(ctx context.Context, d Debt) error {
 	if gone && t.Older(stood) {
 		t = stood
 	}
-	err = a.fences.Within(ctx, t, actDestroy, func(ctx context.Context, confirm Confirm) error {
-		return a.destroy(ctx, d.ServerID, confirm)
-	})
+	why, pay := actDestroy, func(ctx context.Context, confirm Confirm) error { return a.destroy(ctx, d.ServerID, confirm) }
+	if d.Kind == operations.EffectRescue {
+		if gone {
+			return nil
+		}
+		why, pay = actPower, func(ctx context.Context, confirm Confirm) error { return a.undoRescue(ctx, t, confirm) }
+	}
+	err = a.fences.Within(ctx, t, why, pay)
 	return a.unlessVoid(ctx, d, err)
 }
 

@@ -117,6 +117,12 @@ func unplug(generation int64, id string) func(context.Context, *libvirt.Activiti
 	}
 }
 
+func rescue(generation int64) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		return a.Rescue(ctx, steps.RescueIn{Token: token(generation, 1), Rescue: steps.Rescue{ImageID: "tools"}})
+	}
+}
+
 func one(state int) []libvirt.Guest {
 	return []libvirt.Guest{{ServerID: serverID, PowerState: state}}
 }
@@ -171,6 +177,18 @@ var acts = []act{
 	{name: "debt of a copy", setUp: []string{"build", "snapshot"}, want: nil, after: one(libvirt.Running),
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return nil, a.Pay(ctx, libvirt.Debt{Kind: operations.EffectSnapshotFile, ServerID: serverID, Generation: 3, Attempt: 1})
+		}},
+	{name: "rescue", proves: "libvirt.Rescue", setUp: []string{"build"}, run: rescue(3),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "rescue of one that is off", proves: "libvirt.Rescue", setUp: []string{"build", "stop"}, run: rescue(3),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "unrescue", proves: "libvirt.Power", setUp: []string{"build", "rescue"}, run: power(steps.PowerUnrescue, 4),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "undo of a rescue", proves: "libvirt.Power", setUp: []string{"build", "stop", "rescue of one that is off"}, run: power(steps.PowerUndoRescue, 3),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "debt of a rescue", setUp: []string{"build", "stop", "rescue of one that is off"}, want: nil, after: one(libvirt.Shutdown),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return nil, a.Pay(ctx, libvirt.Debt{Kind: operations.EffectRescue, ServerID: serverID, Generation: 3, Attempt: 1})
 		}},
 	{name: "destroy", proves: "libvirt.Destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {

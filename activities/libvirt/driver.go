@@ -41,6 +41,11 @@ type Driver interface {
 	Unplug(ctx context.Context, serverID, deviceID string, confirm Confirm) error
 	// Plugged says whether the guest has the volume or port.
 	Plugged(ctx context.Context, serverID, deviceID string) (bool, error)
+	// Rescue has the guest run from the image that the control plane names for
+	// it (Servers' Image of the host link), its own root disk second or, with
+	// from.Stable, all of its disks before it. It calls confirm before it turns
+	// the guest off. Errors: NotFound.
+	Rescue(ctx context.Context, serverID string, from steps.Rescue, confirm Confirm) (Guest, error)
 	// Observe shows one guest. Errors: NotFound.
 	Observe(ctx context.Context, serverID string) (Guest, error)
 	// List shows all guests, half-made and half-removed ones included.

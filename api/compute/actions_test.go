@@ -76,6 +76,7 @@ func TestPowerActionsMeetTheContract(t *testing.T) {
 		{"os-start", "", `{"os-start": null}`}, {"os-stop", "", `{"os-stop": null}`},
 		{"pause", "", `{"pause": null}`}, {"unpause", "", `{"unpause": null}`},
 		{"suspend", "", `{"suspend": null}`}, {"resume", "", `{"resume": null}`},
+		{"unrescue", "", `{"unrescue": null}`},
 		{"reboot", "SOFT", `{"reboot": {"type": "SOFT"}}`}, {"reboot", "HARD", `{"reboot": {"type": "Hard"}}`},
 	} {
 		row := rows[k.action]

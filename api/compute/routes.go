@@ -143,6 +143,8 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: "lock", Policy: policyLock, Success: 202, Handler: a.lockServer},
 		{Action: "unlock", Policy: policyUnlock, Success: 202, Handler: a.unlockServer},
 		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.forceDelete},
+		{Action: crashDump.key, Versions: microversion.From(17), Policy: crashDump.policy, Success: 202, Handler: a.act(crashDump)},
+		{Action: "rescue", Policy: policyRescue, Success: 200, Handler: a.rescue},
 		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},
 		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},

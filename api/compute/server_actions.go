@@ -56,6 +56,12 @@ func (p precondition) conflict(s *compute.Server, attribute, state string) error
 	return faults.New(faults.Conflict, "InstanceInvalidState", "Cannot '%s' instance %s while it is in %s %s", p.name, s.ID, attribute, state)
 }
 
+// crashDump needs a guest that can be interrupted; the server shows no task.
+var crashDump = powerAction{"trigger_crash_dump", "os_compute_api:servers:trigger_crash_dump", operations.ServerCrashDump, servers.TaskNone, precondition{
+	name:       "trigger_crash_dump",
+	vmStates:   []servers.VMState{servers.VMActive, servers.VMPaused, servers.VMRescued, servers.VMResized, servers.VMError},
+	taskStates: idle, launched: true, host: true, unlocked: true}}
+
 // powerAction is a row: an action's key, the operation that carries it out, the
 // task that the server shows meanwhile, and what it needs.
 type powerAction struct {
@@ -79,6 +85,8 @@ var powerActions = []powerAction{
 		name: "suspend", vmStates: []servers.VMState{servers.VMActive}, taskStates: idle, launched: true, unlocked: true}},
 	{"resume", "os_compute_api:os-suspend-server:resume", operations.ServerResume, servers.TaskResuming, precondition{
 		name: "resume", vmStates: []servers.VMState{servers.VMSuspended}, taskStates: idle, launched: true, unlocked: true}},
+	{"unrescue", "os_compute_api:os-unrescue", operations.ServerUnrescue, servers.TaskUnrescuing, precondition{
+		name: "unrescue", vmStates: []servers.VMState{servers.VMRescued}, taskStates: idle, launched: true, unlocked: true}},
 }
 
 // Both reboots are one action, told apart by its type.

@@ -48,17 +48,22 @@ func (s *Servers) server(ctx context.Context, hostID, serverID string) (*compute
 	return compute.GetServer(ctx, s.DB.Pool, "", serverID)
 }
 
-// Image tells of the image that the server starts from.
+// Image tells of the image that the server is to start from: the one that a
+// rescue names while it is at work, or else the server's own.
 func (s *Servers) Image(ctx context.Context, hostID, serverID string) (hostlink.Image, error) {
 	server, err := s.server(ctx, hostID, serverID)
 	if err != nil {
 		return hostlink.Image{}, err
 	}
-	if server.ImageID == "" {
+	id, err := compute.StartsFrom(ctx, s.DB.Pool, server)
+	if err != nil {
+		return hostlink.Image{}, err
+	}
+	if id == "" {
 		return hostlink.Image{}, faults.New(faults.NotFound, "ImageNotFound", "server %s starts from no image", serverID)
 	}
-	f, err := s.Services.ImageFile(ctx, server.ImageID)
-	return hostlink.Image{ID: server.ImageID, DiskFormat: f.DiskFormat, Size: f.Size, HashAlgo: f.HashAlgo, HashValue: f.HashValue,
+	f, err := s.Services.ImageFile(ctx, id)
+	return hostlink.Image{ID: id, DiskFormat: f.DiskFormat, Size: f.Size, HashAlgo: f.HashAlgo, HashValue: f.HashValue,
 		Checksum: f.Checksum, URL: f.URL, Token: f.Token}, err
 }
 

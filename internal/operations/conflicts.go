@@ -47,6 +47,9 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerResume:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
 	ServerSoftDelete: {ServerDelete: Preempt, ServerSoftDelete: Join, ServerResetState: Preempt},
 	ServerRestore:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerRescue:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerUnrescue:   {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerCrashDump:  {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerResetState: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerRecover:    {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue},
 

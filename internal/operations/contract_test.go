@@ -33,6 +33,8 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerResume:     {action: "resume"},
 	operations.ServerSoftDelete: {action: "DELETE /servers/{id} (soft, reclaim_instance_interval>0)"},
 	operations.ServerRestore:    {action: "restore"},
+	operations.ServerRescue:     {action: "rescue"},
+	operations.ServerUnrescue:   {action: "unrescue"},
 	operations.ServerResetState: {action: "os-resetState"},
 
 	operations.ServerAttachVolume:    {action: "attach volume"},

@@ -37,6 +37,9 @@ const (
 	// EffectGuest: a domain and its disks on a host. Ref is the server id. What
 	// an unconfirmed move has left on the old host is one too.
 	EffectGuest EffectKind = "guest"
+	// EffectRescue: a guest on a host that runs from a rescue image, or is about
+	// to. Ref is the server id.
+	EffectRescue EffectKind = "rescue"
 )
 
 // EffectState is how far an effect has come.

@@ -34,6 +34,13 @@ const (
 	ServerUnpause    Kind = "server.unpause"
 	ServerSuspend    Kind = "server.suspend"
 	ServerResume     Kind = "server.resume"
+	// ServerRescue has the guest run from another image, with its own disk
+	// beside it, until it is unrescued.
+	ServerRescue   Kind = "server.rescue"
+	ServerUnrescue Kind = "server.unrescue"
+	// ServerCrashDump gives the guest a non-maskable interrupt, at which it may
+	// write down its memory.
+	ServerCrashDump Kind = "server.crash-dump"
 	// ServerResetState says by an administrator's word what a server is, once
 	// what holds it has let go; of one that nothing holds the request says it.
 	ServerResetState Kind = "server.reset-state"
@@ -148,6 +155,9 @@ var specs = []Spec{
 	{Kind: ServerUnpause, Resource: Server, Verb: "unpause", Action: "unpause", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerSuspend, Resource: Server, Verb: "suspend", Action: "suspend", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerRescue, Resource: Server, Verb: "rescue", Action: "rescue", Exclusive: true, Steps: []string{StepGuest}, Deadline: 30 * time.Minute},
+	{Kind: ServerUnrescue, Resource: Server, Verb: "unrescue", Action: "unrescue", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerCrashDump, Resource: Server, Verb: "crash-dump", Action: "trigger_crash_dump", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResetState, Resource: Server, Verb: "reset-state", Action: "resetState", Exclusive: true, PointOfNoReturn: StepState, Steps: []string{StepState}, Deadline: 10 * time.Minute},
 	{Kind: ServerAttachVolume, Resource: Server, Verb: "attach-volume", Action: "attach_volume", Steps: []string{StepVolumes, StepGuest}, Deadline: time.Hour},
 	{Kind: ServerDetachVolume, Resource: Server, Verb: "detach-volume", Action: "detach_volume", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepVolumes}, Deadline: time.Hour},

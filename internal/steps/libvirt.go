@@ -98,6 +98,8 @@ const (
 	PowerResume     PowerAction = "resume"
 	// PowerForceStop is PowerStop without waiting for the guest to shut down.
 	PowerForceStop PowerAction = "force-stop"
+	// PowerInjectNMI gives the guest a non-maskable interrupt, once for a token.
+	PowerInjectNMI PowerAction = "inject-nmi"
 	// PowerObserve reads the power state and changes nothing.
 	PowerObserve PowerAction = "observe"
 )
@@ -128,6 +130,9 @@ type LibvirtActivities interface {
 	Destroy(context.Context, DestroyIn) (struct{}, error)
 	// Power: errors NotFound (no such guest), Superseded.
 	Power(context.Context, PowerIn) (PowerOut, error)
+	// Rescue: a guest that runs from the image already is success. Errors:
+	// Invalid (bad image), NotFound (no such guest), Superseded.
+	Rescue(context.Context, RescueIn) (PowerOut, error)
 	DeviceActivities
 	LibvirtSnapshots
 }

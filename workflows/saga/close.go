@@ -25,6 +25,9 @@ type Outcome struct {
 	// Server is published if the story succeeded, OnFailure if it did not.
 	Server    *steps.ServerOutcome
 	OnFailure *steps.ServerOutcome
+	// OnCancel is published instead of OnFailure if it was cancelled, though it
+	// may have failed before; nil is OnFailure.
+	OnCancel *steps.ServerOutcome
 	// Fault is read by the user although the story succeeded: a recovery's
 	// account of the operation that was lost.
 	Fault *steps.Fault
@@ -83,6 +86,9 @@ func (s *Saga) fail(outcome Outcome, story error) error {
 	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultFailed, Fault: fault, Server: outcome.OnFailure}
 	if s.wasCancelled() && !s.forward {
 		in.Result = operations.ResultCancelled
+		if outcome.OnCancel != nil {
+			in.Server = outcome.OnCancel
+		}
 	}
 	if _, err := steps.Records.Finish(s.ctx, in); err != nil {
 		return fmt.Errorf("finish: %w", err)

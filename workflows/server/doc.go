@@ -32,6 +32,9 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerUnpause:    Power,
 	operations.ServerSuspend:    Power,
 	operations.ServerResume:     Power,
+	operations.ServerRescue:     Rescue,
+	operations.ServerUnrescue:   Power,
+	operations.ServerCrashDump:  CrashDump,
 	operations.ServerResetState: ResetState,
 	operations.ServerRecover:    Recover,
 

@@ -11,6 +11,7 @@ const (
 	vmStopped   = "stopped"
 	vmPaused    = "paused"
 	vmSuspended = "suspended"
+	vmRescued   = "rescued"
 	vmError     = "error"
 	vmDeleted   = "deleted"
 	// vmSoftDeleted servers can be restored.

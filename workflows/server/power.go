@@ -1,8 +1,8 @@
 package server
 
 // Power carries out the operations on a server's power: start, stop, reboot
-// soft and hard, pause, unpause, suspend, resume, and restore of one that was
-// soft-deleted. They are one story; a row of a table says what each does and
+// soft and hard, pause, unpause, suspend, resume, unrescue, and restore of
+// one that was soft-deleted. They are one story; a row of a table says what each does and
 // what is true when it fails.
 //
 //	as it was ──guest──► the state that was asked for
@@ -21,7 +21,7 @@ package server
 //	failed  the fault says why. The guest is observed: the row has its power
 //	        state, or none (0) if the host could not be asked. What becomes of
 //	        the vm_state is the original's rule (nova/compute/manager.py):
-//	        suspend and resume end in ERROR, a reboot too unless the guest runs,
+//	        suspend, resume and unrescue end in ERROR, a reboot too unless the guest runs,
 //	        the others leave it as it was. A host that is down is no fault of
 //	        the server: its vm_state stays.
 
@@ -62,6 +62,7 @@ var powers = map[operations.Kind]power{
 	operations.ServerUnpause:    {steps.PowerUnpause, steps.PowerUnpause, steps.PowerUnpause, vmActive, asItWas},
 	operations.ServerSuspend:    {steps.PowerSuspend, steps.PowerSuspend, steps.PowerSuspend, vmSuspended, brokenWith},
 	operations.ServerResume:     {steps.PowerResume, steps.PowerResume, steps.PowerResume, vmActive, brokenWith},
+	operations.ServerUnrescue:   {steps.PowerUnrescue, steps.PowerUnrescue, steps.PowerUnrescue, vmActive, brokenWith},
 	operations.ServerRestore:    {steps.PowerStart, steps.PowerStart, steps.PowerStart, vmActive, asItWas},
 }
 

@@ -42,6 +42,8 @@ var powerKinds = []powerKind{
 		done: "suspended, power 4", broken: true},
 	{kind: operations.ServerResume, before: workflowtest.Server{VMState: "suspended", TaskState: "resuming", PowerState: 4},
 		done: "active, power 1", broken: true},
+	{kind: operations.ServerUnrescue, before: workflowtest.Server{VMState: "rescued", TaskState: "unrescuing", PowerState: 1},
+		done: "active, power 1", broken: true},
 	{kind: operations.ServerRestore, before: workflowtest.Server{VMState: "soft-delete", TaskState: "restoring", PowerState: 4},
 		done: "active, power 1"},
 }

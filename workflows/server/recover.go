@@ -17,6 +17,9 @@ package server
 //	power operations  before the step guest nothing had been done: as it was;
 //	                  from there on finished: the guest is driven to the state
 //	                  that was asked for, or the row says how it was found
+//	rescue            as it was, or a debt
+//	crash-dump        before the step guest as it was; from there on the guest is
+//	                  interrupted, perhaps a second time
 //	reset-state       before the step state as it was; from there on finished
 //	attach            nothing outside, or a debt, and no row of the device
 //	detach            from the step guest on finished: the device is gone; or
@@ -62,6 +65,9 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerUnpause:    {finish: powers[operations.ServerUnpause].again, undone: unchanged},
 	operations.ServerSuspend:    {finish: powers[operations.ServerSuspend].again, undone: unchanged},
 	operations.ServerResume:     {finish: powers[operations.ServerResume].again, undone: unchanged},
+	operations.ServerRescue:     {undone: unchanged},
+	operations.ServerUnrescue:   {finish: powers[operations.ServerUnrescue].again, undone: unchanged},
+	operations.ServerCrashDump:  {finish: interrupt, undone: unchanged},
 	operations.ServerResetState: {finish: resetState, undone: unchanged},
 
 	operations.ServerAttachVolume:    {undone: nothing},

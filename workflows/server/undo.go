@@ -22,6 +22,7 @@ var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectVolume:  undoVolume,
 	operations.EffectDevice:  undoDevice,
 	operations.EffectGuest:   undoGuest,
+	operations.EffectRescue:  undoRescue,
 
 	operations.EffectImage:        undoImage,
 	operations.EffectSnapshots:    undoSnapshots,
@@ -75,4 +76,17 @@ func undoClaim(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
 		}
 	}
 	return steps.Placement.Release(ctx, steps.ReleaseIn{Fence: s.Fence, Seq: e.Seq})
+}
+
+// undoRescue has the guest be as it was before its rescue; of one that is gone
+// there is nothing to take back.
+func undoRescue(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
+	err := saga.OnHost(ctx, e.Host, func(ctx workflow.Context) error {
+		_, err := steps.Libvirt.Power(ctx, e.Host, steps.PowerIn{Token: s.Token(), Action: steps.PowerUndoRescue})
+		return err
+	})
+	if f := steps.Decode(err); f != nil && f.Kind == faults.NotFound {
+		return nil
+	}
+	return err
 }

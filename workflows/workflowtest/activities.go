@@ -359,6 +359,7 @@ func (l libvirt) Fetch(ctx context.Context, in steps.FetchIn) (steps.FetchOut, e
 func (l libvirt) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, error) {
 	return onHost(ctx, l, "libvirt.Destroy", in.Token, func(h *Host) (struct{}, error) {
 		delete(h.Guests, in.Token.ServerID)
+		h.Rescue = Rescue{}
 		return struct{}{}, nil
 	})
 }
@@ -378,13 +379,21 @@ func (l libvirt) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, e
 		switch {
 		case !h.Guests[in.Token.ServerID]:
 			return steps.PowerOut{}, faults.New(faults.NotFound, "InstanceNotFound", "the host has no such guest")
+		case in.Action == steps.PowerUndoRescue:
+			h.leaveRescue(in.Action)
+			return steps.PowerOut{PowerState: h.Power}, nil
 		case h.Broken:
 			return steps.PowerOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")
 		case l.w.Linger:
 			l.w.Linger, lingers = false, true
 			return steps.PowerOut{}, nil
+		case in.Action == steps.PowerUnrescue:
+			h.leaveRescue(in.Action)
+			return steps.PowerOut{PowerState: h.Power}, nil
 		}
-		h.Power = powers[in.Action]
+		if in.Action != steps.PowerInjectNMI {
+			h.Power = powers[in.Action]
+		}
 		return steps.PowerOut{PowerState: h.Power}, nil
 	})
 	if lingers {

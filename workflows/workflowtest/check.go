@@ -90,6 +90,11 @@ func (w *World) checkHosts(t *testing.T) {
 		if said := w.Server.PowerState; name == home && said != h.Power && (said != 0 || !blind) {
 			t.Errorf("the row says power %d of a guest with power %d", said, h.Power)
 		}
+		// A guest may be on its own disk though the row says RESCUE: an unrescue
+		// that failed late says ERROR.
+		if said := name == home && w.Server.VMState == "rescued"; h.Rescue.On && !said && !w.owes(operations.EffectRescue, name) && (w.Op.Kind == operations.ServerRescue || w.Recovers != nil && w.Recovers.Kind == operations.ServerRescue) {
+			t.Errorf("the guest on %s is left in its rescue", name)
+		}
 		if name == left && !guest {
 			t.Errorf("what the move left on %s is missing", name)
 		}

@@ -111,7 +111,9 @@ type Host struct {
 	Claims, Guests map[string]bool
 	// Power is the power state of its guest.
 	Power int
-	seen  steps.Token
+	// Rescue is that of its guest.
+	Rescue Rescue
+	seen   steps.Token
 }
 
 // Neutron is what the network service has of the server.
@@ -220,6 +222,8 @@ func (w *World) PayDebts() {
 			w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse = false, "", false
 		case operations.EffectGuest:
 			delete(w.Hosts[e.Host].Guests, e.Ref)
+		case operations.EffectRescue:
+			w.Hosts[e.Host].leaveRescue(steps.PowerUndoRescue)
 		case operations.EffectClaim:
 			delete(w.Hosts[e.Host].Claims, e.Ref)
 		}
@@ -260,7 +264,7 @@ func (w *World) String() string {
 	fmt.Fprintf(&b, "  %s\n", w.Glance)
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
-		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power)
+		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d rescue %t\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power, h.Rescue.On)
 	}
 	return b.String()
 }

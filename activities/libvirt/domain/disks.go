@@ -28,6 +28,9 @@ type Disk struct {
 	Serial string
 	// Cache is QEMU's mode; empty is its default.
 	Cache string
+	// Boots says that the guest boots from this disk, wherever it stands among
+	// the others.
+	Boots bool
 }
 
 func disks(p *Plan, properties Properties, d *libvirtxml.Domain) error {
@@ -67,6 +70,9 @@ func (disk Disk) xml(on servers.Disk) libvirtxml.DomainDisk {
 	}
 	if disk.CDROM {
 		x.Device = "cdrom"
+	}
+	if disk.Boots {
+		x.Boot = &libvirtxml.DomainDeviceBoot{Order: 1}
 	}
 	if disk.CDROM || disk.ReadOnly {
 		x.ReadOnly = &libvirtxml.DomainDiskReadOnly{}

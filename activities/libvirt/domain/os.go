@@ -3,6 +3,7 @@ package domain
 // What the guest boots, and the kind of machine it boots on.
 
 import (
+	"slices"
 	"strings"
 
 	"libvirt.org/go/libvirtxml"
@@ -13,7 +14,7 @@ import (
 // Machine is the type that guests have whose image names none.
 const Machine = "q35"
 
-func bootFrom(_ *Plan, properties Properties, d *libvirtxml.Domain) error {
+func bootFrom(p *Plan, properties Properties, d *libvirtxml.Domain) error {
 	if arch, ok := properties.ofImage("hw_architecture"); ok && arch != "x86_64" {
 		return faults.New(faults.Invalid, "InvalidArchitectureName", "Architecture name '%s' is not supported", arch)
 	}
@@ -25,8 +26,10 @@ func bootFrom(_ *Plan, properties Properties, d *libvirtxml.Domain) error {
 		machine = wanted
 	}
 	d.OS = &libvirtxml.DomainOS{
-		Type:        &libvirtxml.DomainOSType{Arch: "x86_64", Machine: machine, Type: "hvm"},
-		BootDevices: []libvirtxml.DomainBootDevice{{Dev: "hd"}},
+		Type: &libvirtxml.DomainOSType{Arch: "x86_64", Machine: machine, Type: "hvm"},
+	}
+	if !slices.ContainsFunc(p.Disks, func(disk Disk) bool { return disk.Boots }) {
+		d.OS.BootDevices = []libvirtxml.DomainBootDevice{{Dev: "hd"}}
 	}
 	menu, err := properties.flag("hw:boot_menu", "hw_boot_menu")
 	if menu {

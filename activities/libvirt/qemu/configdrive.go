@@ -17,7 +17,12 @@ func (g *guest) makeConfigDrive(ctx context.Context, spec steps.ServerSpec) erro
 	if !spec.ConfigDrive {
 		return nil
 	}
-	return g.make(configFile, func(path string) (err error) {
+	return g.writeConfigDrive(ctx, configFile)
+}
+
+// writeConfigDrive makes one of what the guest is told now.
+func (g *guest) writeConfigDrive(ctx context.Context, name string) error {
+	return g.make(name, func(path string) (err error) {
 		content, err := g.driver.servers.ConfigDrive(ctx, g.id)
 		if err != nil {
 			return err

@@ -64,6 +64,10 @@ func exists(path string) (bool, error) {
 type record struct {
 	Spec   steps.ServerSpec `json:"spec"`
 	Reboot reboot           `json:"reboot"`
+	// NMI names who the guest was last interrupted for.
+	NMI string `json:"nmi,omitempty"`
+	// Rescue is set from the moment at which a rescue turns the guest off.
+	Rescue *rescue `json:"rescue,omitempty"`
 }
 
 // reboot is the last one that was begun.

@@ -98,7 +98,7 @@ func TestLife(t *testing.T) {
 		{steps.PowerPause, libvirt.Paused}, {steps.PowerUnpause, libvirt.Running},
 		{steps.PowerSuspend, libvirt.Suspended}, {steps.PowerResume, libvirt.Running},
 		{steps.PowerStop, libvirt.Shutdown}, {steps.PowerStart, libvirt.Running},
-		{steps.PowerReboot, libvirt.Running}, {steps.PowerHardReboot, libvirt.Running},
+		{steps.PowerReboot, libvirt.Running}, {steps.PowerHardReboot, libvirt.Running}, {steps.PowerInjectNMI, libvirt.Running},
 		{steps.PowerForceStop, libvirt.Shutdown}, {steps.PowerHardReboot, libvirt.Running},
 	} {
 		for range 2 {

@@ -43,7 +43,15 @@ var actions = map[steps.PowerAction]struct {
 	steps.PowerReboot:    {from: []int{libvirt.Running}, to: libvirt.Running, reboot: true, do: (*change).softReboot},
 	steps.PowerHardReboot: {from: []int{libvirt.NoState, libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed, libvirt.Shutdown},
 		to: libvirt.Running, reboot: true, do: (*change).hardReboot},
+	steps.PowerInjectNMI:  {from: []int{libvirt.Running, libvirt.Paused}, to: asItWas, do: (*change).injectNMI},
+	steps.PowerUnrescue:   {from: anyState, to: asItWas, do: (*change).unrescue},
+	steps.PowerUndoRescue: {from: anyState, to: asItWas, do: (*change).undoRescue},
 }
+
+// anyState is from wherever the guest is; asItWas is no state of a guest.
+var anyState = []int{libvirt.NoState, libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed, libvirt.Shutdown}
+
+const asItWas = -1
 
 // Power drives the guest to the state that the action leads to.
 func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerAction, mark string, confirm libvirt.Confirm) (libvirt.Guest, error) {
@@ -132,6 +140,23 @@ func (c *change) suspend(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return err
+}
+
+// injectNMI interrupts the guest, once for a mark: noted when it is done, so one
+// that is killed before that may interrupt it again.
+func (c *change) injectNMI(ctx context.Context) error {
+	if c.record.NMI == c.mark {
+		return nil
+	}
+	if err := c.confirm(); err != nil {
+		return err
+	}
+	err := c.domain(ctx, callTime, "interrupt the guest", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error { return rpc.DomainInjectNmi(d, 0) })
+	if err != nil {
+		return err
+	}
+	c.record.NMI = c.mark
+	return c.write(c.record)
 }
 
 // turnOff asks the guest to shut down, again and again for as long as the image
@@ -257,6 +282,10 @@ func (c *change) hardReboot(ctx context.Context) error {
 		if err := c.forceOff(ctx); err != nil {
 			return err
 		}
+	}
+	c.record.Rescue = nil // it runs from its own disk from here on
+	if err := c.dropRescue(); err != nil {
+		return err
 	}
 	for _, f := range []func(context.Context, steps.ServerSpec) error{c.makeDisks, c.makeConfigDrive, c.define} {
 		if err := f(ctx, c.record.Spec); err != nil {

@@ -70,7 +70,7 @@ func New(o Options) (*Driver, error) {
 	}
 	if d.inventory.Details == nil {
 		d.inventory.Details = json.RawMessage(`{"hypervisor_type":"simulated","hypervisor_version":1,"cpu":{"arch":"x86_64","model":"simulated"},
-			"supported_instances":[["x86_64","qemu","hvm"]],"traits":["COMPUTE_NODE","HW_ARCH_X86_64"]}`)
+			"supported_instances":[["x86_64","qemu","hvm"]],"traits":["COMPUTE_NODE","COMPUTE_RESCUE_BFV","HW_ARCH_X86_64"]}`)
 	}
 	return d, nil
 }
@@ -189,6 +189,10 @@ var powers = map[steps.PowerAction]struct {
 	from   []int
 	to     int
 	reboot bool
+	// leaves a rescue; then to is what the guest was, if asItWas.
+	leaves, asItWas bool
+	// stays where it is, once for a mark as a reboot.
+	stays bool
 }{
 	steps.PowerStart:     {from: []int{libvirt.Shutdown, libvirt.Crashed, libvirt.Paused, libvirt.Suspended}, to: libvirt.Running},
 	steps.PowerStop:      {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed}, to: libvirt.Shutdown},
@@ -200,6 +204,9 @@ var powers = map[steps.PowerAction]struct {
 	steps.PowerReboot:    {from: []int{libvirt.Running}, to: libvirt.Running, reboot: true},
 	steps.PowerHardReboot: {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed, libvirt.Shutdown},
 		to: libvirt.Running, reboot: true},
+	steps.PowerInjectNMI:  {from: []int{libvirt.Running, libvirt.Paused}, stays: true, reboot: true},
+	steps.PowerUnrescue:   {leaves: true},
+	steps.PowerUndoRescue: {leaves: true, asItWas: true},
 }
 
 // Power drives the guest to the state that the action leads to.
@@ -220,6 +227,9 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 		return libvirt.Guest{}, notFound(serverID)
 	}
 	act := func() error {
+		if power.leaves {
+			return run.unrescue(have, power.asItWas, confirm)
+		}
 		there := have.PowerState == power.to
 		if power.reboot && have.RebootedFor == mark || !power.reboot && there {
 			return nil
@@ -233,7 +243,11 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 		if power.reboot {
 			have.RebootedFor = mark
 		}
-		return run.turn(have, power.to, string(action))
+		to := power.to
+		if power.stays {
+			to = have.PowerState
+		}
+		return run.turn(have, to, string(action))
 	}
 	err = run.steps(ctx, subStep{"power." + string(action), act}, subStep{"power.done", nil})
 	if err != nil {

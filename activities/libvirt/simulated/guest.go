@@ -25,6 +25,8 @@ type domain struct {
 	PowerState int              `json:"power_state"`
 	// RebootedFor is the mark of the last reboot.
 	RebootedFor string `json:"rebooted_for,omitempty"`
+	// Rescue is set while the guest runs from another image.
+	Rescue *rescue `json:"rescue,omitempty"`
 }
 
 func (f folder) file(name string) string { return filepath.Join(string(f), name) }

@@ -193,6 +193,7 @@ func TestPowerTable(t *testing.T) {
 		steps.PowerResume:     {1, no, no, no, 1},
 		steps.PowerReboot:     {1, no, no, no, no},
 		steps.PowerHardReboot: {1, 1, 1, 1, 1},
+		steps.PowerInjectNMI:  {1, 3, no, no, no},
 	}
 	for action, ends := range want {
 		for i, from := range states {
@@ -212,6 +213,64 @@ func TestPowerTable(t *testing.T) {
 				t.Errorf("%s from %d: %+v, %v, want %d", action, from, got, err, ends[i])
 			}
 		}
+	}
+}
+
+// A rescued guest runs from the image; unrescued it runs from its own disk, and
+// taken back it is as it was. The rescue's disk is gone either way.
+func TestRescue(t *testing.T) {
+	t.Parallel()
+	from := steps.Rescue{ImageID: "tools"}
+	for name, c := range map[string]struct {
+		before, after []steps.PowerAction
+		rescued       bool
+		want          int
+		log           string
+	}{
+		"running, unrescued":     {nil, []steps.PowerAction{steps.PowerUnrescue}, true, libvirt.Running, "booted web\nbooted the rescue image tools\nbooted web\n"},
+		"running, taken back":    {nil, []steps.PowerAction{steps.PowerUndoRescue}, true, libvirt.Running, "booted web\nbooted the rescue image tools\nbooted web\n"},
+		"stopped, unrescued":     {[]steps.PowerAction{steps.PowerStop}, []steps.PowerAction{steps.PowerUnrescue}, true, libvirt.Running, "booted web\nstop\nbooted the rescue image tools\nbooted web\n"},
+		"stopped, taken back":    {[]steps.PowerAction{steps.PowerStop}, []steps.PowerAction{steps.PowerUndoRescue}, true, libvirt.Shutdown, "booted web\nstop\nbooted the rescue image tools\nstopped\n"},
+		"not yet, taken back":    {nil, []steps.PowerAction{steps.PowerUndoRescue}, false, libvirt.Running, "booted web\n"},
+		"never, unrescued twice": {nil, []steps.PowerAction{steps.PowerUnrescue, steps.PowerUnrescue}, false, libvirt.Running, "booted web\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			d := open(t, Options{StateDir: dir})
+			if err := build(t, d, nil); err != nil {
+				t.Fatal(err)
+			}
+			power := func(actions []steps.PowerAction) (guest libvirt.Guest) {
+				t.Helper()
+				for _, action := range actions {
+					for range 2 {
+						var err error
+						if guest, err = d.Power(t.Context(), id, action, "", confirmed); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				return guest
+			}
+			power(c.before)
+			if c.rescued {
+				for range 2 {
+					if guest, err := d.Rescue(t.Context(), id, from, confirmed); err != nil || guest.PowerState != libvirt.Running {
+						t.Fatalf("%+v, %v", guest, err)
+					}
+				}
+			}
+			if guest := power(c.after); guest.PowerState != c.want {
+				t.Errorf("power %d, want %d", guest.PowerState, c.want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "guests", id, rescueDisk)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the rescue's disk: %v", err)
+			}
+			if log, err := d.Console(t.Context(), id, -1); err != nil || string(log) != c.log {
+				t.Errorf("console %q, %v, want %q", log, err, c.log)
+			}
+		})
 	}
 }
 
