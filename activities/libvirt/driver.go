@@ -48,6 +48,9 @@ type Driver interface {
 	Rescue(ctx context.Context, serverID string, from steps.Rescue, confirm Confirm) (Guest, error)
 	// Observe shows one guest. Errors: NotFound.
 	Observe(ctx context.Context, serverID string) (Guest, error)
+	// Diagnostics says how a guest does; of one that doesn't run, its power state
+	// only. Errors: NotFound.
+	Diagnostics(ctx context.Context, serverID string) (servers.Diagnostics, error)
 	// List shows all guests, half-made and half-removed ones included.
 	List(ctx context.Context) ([]Guest, error)
 	// Inventory says what the host has.

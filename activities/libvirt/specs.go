@@ -69,6 +69,16 @@ func (a *Activities) Console(ctx context.Context, serverID string, length int) (
 	return a.driver.Console(ctx, serverID, length)
 }
 
+// Diagnostics says how a guest does, as JSON of servers.Diagnostics. Errors:
+// NotFound, the host has no such guest.
+func (a *Activities) Diagnostics(ctx context.Context, serverID string) (json.RawMessage, error) {
+	said, err := a.driver.Diagnostics(ctx, serverID)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(said)
+}
+
 // Generation is the highest under which the host has let anything be done to a
 // server; 0 if it never has, or can't say.
 func (a *Activities) Generation(serverID string) int64 {

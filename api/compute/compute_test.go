@@ -25,6 +25,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store"
 	computestore "holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/testenv"
@@ -56,10 +57,18 @@ func box(t *testing.T) *secrets.Box {
 }
 
 // console is what every guest has written.
-type console struct{}
+type console struct{ power servers.PowerState }
 
 func (console) Console(context.Context, string, string, string, int) ([]byte, error) {
 	return []byte("one\x1b\ntwo\nthree\n"), nil
+}
+
+func (c console) Diagnostics(context.Context, string, string, string) (servers.Diagnostics, error) {
+	return servers.Diagnostics{PowerState: c.power, Hypervisor: "kvm", MemoryKB: 524288, UsedKB: 262144,
+		CPUs:  []servers.CPUDiagnostics{{ID: 0, Time: 17300000000}},
+		Disks: []servers.DiskDiagnostics{{Name: "vda", ReadRequests: 112, ReadBytes: 262144, WriteRequests: 488, WriteBytes: 5778432, Errors: 1}},
+		NICs: []servers.NICDiagnostics{{Name: "vnet1", MACAddress: "01:23:45:67:89:ab", Received: servers.Traffic{Octets: 2070139, Packets: 26701, Errors: 100, Drops: 200},
+			Sent: servers.Traffic{Octets: 140208, Packets: 662, Errors: 400, Drops: 500}}}}, nil
 }
 
 type cloud struct {
@@ -84,7 +93,7 @@ func newCloud(t *testing.T, change ...func(*compute.API)) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{t: t, db: db, offers: &offers{}, box: box(t)}
-	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{}, Secrets: c.box, Neighbours: neighbour{}, HostDownAfter: time.Minute, MaxPageSize: 1000, WaitsFor: time.Millisecond}
+	api := &compute.API{DB: db, Engine: engine.New(db, computestore.Resource()), Starter: c.offers, Policy: rules(t), Consoles: console{servers.PowerRunning}, Secrets: c.box, Neighbours: neighbour{}, HostDownAfter: time.Minute, MaxPageSize: 1000, WaitsFor: time.Millisecond}
 	for _, f := range change {
 		f(api)
 	}

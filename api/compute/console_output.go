@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -18,6 +19,8 @@ import (
 type Consoles interface {
 	// Console gives the last length bytes (negative: all) of a guest's log.
 	Console(ctx context.Context, hostID, linkAddress, serverID string, length int) ([]byte, error)
+	// Diagnostics says how a guest does.
+	Diagnostics(ctx context.Context, hostID, linkAddress, serverID string) (servers.Diagnostics, error)
 }
 
 func (a *API) consoleOutput(r *rest.Request) (*rest.Response, error) {

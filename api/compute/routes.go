@@ -130,6 +130,7 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/servers/{server_id}/migrations", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:index", Success: 200, Handler: a.listServerMigrations},
 		{Method: "GET", Path: "/servers/{server_id}/migrations/{id}", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:show", Success: 200, Handler: a.showServerMigration},
 		{Method: "GET", Path: "/os-migrations", Policy: policyMigrations, Success: 200, Handler: a.listMigrations},
+		{Method: "GET", Path: "/servers/{server_id}/diagnostics", Policy: policyDiagnostics, Success: 200, Handler: a.showDiagnostics},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/statedir"
 )
 
@@ -258,6 +259,13 @@ func (c consoles) Disks(context.Context, string) (GuestDisks, error) {
 	return GuestDisks{}, faults.New(faults.NotFound, "GuestNotFound", "no disks")
 }
 
+func (c consoles) Diagnostics(_ context.Context, serverID string) (json.RawMessage, error) {
+	if serverID != "a" {
+		return nil, faults.New(faults.NotFound, "GuestNotFound", "none")
+	}
+	return json.RawMessage(`{"power_state": 1, "cpus": [{"id": 0, "time": 7}]}`), nil
+}
+
 func (c consoles) Describe(_ context.Context, serverID string) (json.RawMessage, error) {
 	if _, ok := c[serverID]; !ok {
 		return nil, faults.New(faults.NotFound, "GuestNotFound", "no guest %s", serverID)
@@ -284,6 +292,12 @@ func TestReads(t *testing.T) {
 	}
 	if got, err := reader.Describe(ctx, hostID, l.Address(), "a"); err != nil || string(got) != `{"server_id":"a"}` {
 		t.Errorf("described as %s, %v", got, err)
+	}
+	if got, err := reader.Diagnostics(ctx, hostID, l.Address(), "a"); err != nil || got.PowerState != servers.PowerRunning || got.CPUs[0].Time != 7 {
+		t.Errorf("diagnostics %+v, %v", got, err)
+	}
+	if _, err := reader.Diagnostics(ctx, hostID, l.Address(), "b"); !faults.Is(err, faults.NotFound) {
+		t.Errorf("diagnostics of a guest that isn't there: %v", err)
 	}
 	if _, err := reader.Describe(ctx, hostID, l.Address(), "b"); !faults.Is(err, faults.NotFound) {
 		t.Errorf("no such guest to describe: %v", err)

@@ -1,6 +1,7 @@
 package hostlink
 
-// Reads from hosts: the console log of a guest, and what it was built from.
+// Reads from hosts: the console log of a guest, what it was built from, and how
+// it does.
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/servers"
 )
 
 // Guests is what a host lets the API read, and other hosts copy.
@@ -28,6 +30,9 @@ type Guests interface {
 	// Disks gives what other hosts may copy of a guest. Errors: NotFound;
 	// Conflict, the guest doesn't stand still.
 	Disks(ctx context.Context, serverID string) (GuestDisks, error)
+	// Diagnostics says how the guest does, as JSON of servers.Diagnostics.
+	// Errors: NotFound.
+	Diagnostics(ctx context.Context, serverID string) (json.RawMessage, error)
 }
 
 // maxRead bounds one read on its way, in bytes: of a longer console log the end
@@ -110,8 +115,9 @@ func admitRead(key Key, served *spent, r *http.Request, object string) error {
 
 // What is read of a guest, by the end of its path.
 const (
-	consoleRead = "console"
-	specRead    = "spec"
+	consoleRead     = "console"
+	specRead        = "spec"
+	diagnosticsRead = "diagnostics"
 )
 
 var guestReads = map[string]func(context.Context, Guests, *http.Request) ([]byte, error){
@@ -124,6 +130,9 @@ var guestReads = map[string]func(context.Context, Guests, *http.Request) ([]byte
 	},
 	specRead: func(ctx context.Context, guests Guests, r *http.Request) ([]byte, error) {
 		return guests.Describe(ctx, r.PathValue("id"))
+	},
+	diagnosticsRead: func(ctx context.Context, guests Guests, r *http.Request) ([]byte, error) {
+		return guests.Diagnostics(ctx, r.PathValue("id"))
 	},
 }
 
@@ -174,6 +183,18 @@ func (r *Reader) Console(ctx context.Context, hostID, linkAddress, serverID stri
 // Errors are Console's.
 func (r *Reader) Describe(ctx context.Context, hostID, linkAddress, serverID string) (json.RawMessage, error) {
 	return r.read(ctx, hostID, linkAddress, serverID, specRead, "")
+}
+
+// Diagnostics says how a guest does. Errors are Console's.
+func (r *Reader) Diagnostics(ctx context.Context, hostID, linkAddress, serverID string) (said servers.Diagnostics, err error) {
+	text, err := r.read(ctx, hostID, linkAddress, serverID, diagnosticsRead, "")
+	if err != nil {
+		return said, err
+	}
+	if err := json.Unmarshal(text, &said); err != nil {
+		return said, faults.Wrap(err, faults.Unavailable, "HostLink", "the host's answer can't be read")
+	}
+	return said, nil
 }
 
 func (r *Reader) read(ctx context.Context, hostID, linkAddress, serverID, what, query string) ([]byte, error) {

@@ -274,6 +274,28 @@ func TestRescue(t *testing.T) {
 	}
 }
 
+func TestDiagnostics(t *testing.T) {
+	t.Parallel()
+	d := open(t, Options{})
+	if _, err := d.Diagnostics(t.Context(), id); !faults.Is(err, faults.NotFound) {
+		t.Errorf("of none: %v", err)
+	}
+	spec := steps.ServerSpec{ServerID: id, VCPUs: 2, MemoryMB: 64, ImageID: "i", Ports: []steps.Port{{MAC: "fa:16:3e:00:00:01"}}}
+	if _, err := d.Build(t.Context(), spec, confirmed); err != nil {
+		t.Fatal(err)
+	}
+	said, err := d.Diagnostics(t.Context(), id)
+	if err != nil || said.PowerState != 1 || said.MemoryKB != 64<<10 || len(said.CPUs) != 2 || len(said.Disks) != 1 || said.NICs[0].MACAddress != "fa:16:3e:00:00:01" {
+		t.Errorf("%+v, %v", said, err)
+	}
+	if _, err := d.Power(t.Context(), id, steps.PowerStop, "", confirmed); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := d.Diagnostics(t.Context(), id); err != nil || said.PowerState != 4 || said.CPUs != nil {
+		t.Errorf("off: %+v, %v", said, err)
+	}
+}
+
 // A reboot is done once for its mark, and again for another.
 func TestRebootMarks(t *testing.T) {
 	t.Parallel()
