@@ -28,10 +28,11 @@ type validator struct {
 	Min     *int64
 	Max     *int64
 
-	key, pattern *regexp.Regexp
+	key *regexp.Regexp
 }
 
-// Table is the validators, compiled.
+// Table is the validators. Patterns of names are compiled; those of values are
+// when one is asked for: compiled together they take 14 MB.
 type Table struct {
 	exact     map[string]*validator
 	patterns  []*validator
@@ -49,25 +50,25 @@ func Load() (*Table, error) {
 	}
 	t := &Table{exact: map[string]*validator{}}
 	var wrong []error
-	whole := func(pattern string) *regexp.Regexp {
-		compiled, err := regexp.Compile(`^(?:` + pattern + `)$`)
+	must := func(pattern string) *regexp.Regexp {
+		compiled, err := whole(pattern)
 		wrong = append(wrong, err)
 		return compiled
 	}
 	for _, v := range rows.Validators {
-		if v.Pattern != "" {
-			v.pattern = whole(v.Pattern)
-		}
 		if regexp.QuoteMeta(v.Key) == v.Key {
 			t.exact[v.Key] = v
 			continue
 		}
-		v.key = whole(v.Key)
+		v.key = must(v.Key)
 		t.patterns = append(t.patterns, v)
 	}
-	t.namespace = whole("(" + strings.Join(rows.Namespaces, "|") + ")")
+	t.namespace = must("(" + strings.Join(rows.Namespaces, "|") + ")")
 	return t, errors.Join(wrong...)
 }
+
+// whole compiles a pattern that a whole text has to match.
+func whole(pattern string) (*regexp.Regexp, error) { return regexp.Compile(`^(?:` + pattern + `)$`) }
 
 // Check says whether a flavor may have this extra spec: faults.Invalid with the
 // original's text if not. Names outside of the known namespaces are free.
@@ -103,8 +104,14 @@ func (v *validator) check(value string) error {
 		}
 		return nil
 	}
-	if v.pattern != nil && !v.pattern.MatchString(value) {
-		return invalid("'%s' is not of the format '%s'.", value, v.Pattern)
+	if v.Pattern != "" {
+		pattern, err := whole(v.Pattern)
+		if err != nil {
+			return faults.Wrap(err, faults.Internal, "InternalError", "the table of extra specs is wrong")
+		}
+		if !pattern.MatchString(value) {
+			return invalid("'%s' is not of the format '%s'.", value, v.Pattern)
+		}
 	}
 	if len(v.Enum) > 0 && !slices.Contains(v.Enum, value) {
 		return invalid("'%s' is not one of: %s.", value, strings.Join(v.Enum, ", "))

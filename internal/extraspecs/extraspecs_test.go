@@ -2,10 +2,13 @@ package extraspecs
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/contracttest"
+	"holdfast.dev/internal/faults"
 )
 
 func TestChecks(t *testing.T) {
@@ -63,6 +66,19 @@ func TestTableIsTheContracts(t *testing.T) {
 		v.Value["key"] = v.Name
 		if !reflect.DeepEqual(ours.Validators[i], v.Value) {
 			t.Errorf("%v, want %v", ours.Validators[i], v.Value)
+		}
+	}
+}
+
+func TestEveryPatternCompiles(t *testing.T) {
+	t.Parallel()
+	known, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range append(slices.Collect(maps.Values(known.exact)), known.patterns...) {
+		if err := v.check("\x00"); faults.Is(err, faults.Internal) {
+			t.Errorf("%s: %v", v.Key, err)
 		}
 	}
 }
