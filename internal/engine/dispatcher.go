@@ -46,10 +46,15 @@ func (d *Dispatcher) Tick(ctx context.Context) error {
 	return d.cancelAll(ctx)
 }
 
+// startAll leaves out what is merely waiting in Temporal's queue: while older
+// operations are beginning, a younger one's turn has not come. Each of them begins
+// once, so that nothing waits for longer than for those before it.
 func (d *Dispatcher) startAll(ctx context.Context) error {
 	due, err := collect(ctx, d.engine.db.Pool, `SELECT `+columns+` FROM engine.operations o
 		WHERE finished_at IS NULL AND dispatched_at IS NULL AND start_after <= now()
-		ORDER BY start_after LIMIT $1`, dispatchBatch)
+			AND NOT EXISTS (SELECT FROM engine.operations older WHERE older.finished_at IS NULL
+				AND older.dispatched_at > now() - $2::interval AND older.created_at < o.created_at)
+		ORDER BY start_after LIMIT $1`, dispatchBatch, starterGrace)
 	if err != nil {
 		return err
 	}

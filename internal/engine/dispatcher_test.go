@@ -41,6 +41,32 @@ func TestDispatch(t *testing.T) {
 	c.silent()
 }
 
+// While older operations are beginning, a younger one waits for its turn in
+// Temporal's queue and is not started a second time; then it is.
+func TestDispatchOfWhatQueues(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	older := c.accept(operations.ServerStart, c.newThing()).OperationID
+	younger := c.accept(operations.ServerStart, c.newThing()).OperationID
+	c.due()
+	c.exec(`UPDATE engine.operations SET dispatched_at = now() WHERE id = '` + older + `'`)
+	tick := func() {
+		t.Helper()
+		if err := c.loops.Dispatcher().Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tick()
+	if got := c.status(younger); got != enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED {
+		t.Errorf("started while an older one begins: %s", got)
+	}
+	c.exec(`UPDATE engine.operations SET dispatched_at = now() - interval '3 seconds' WHERE id = '` + older + `'`)
+	tick()
+	if got := c.status(younger); got != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		t.Errorf("none begins any more: %s", got)
+	}
+}
+
 // A preempted operation is cancelled and ends, and the next one is started.
 func TestDispatchOfCancels(t *testing.T) {
 	t.Parallel()

@@ -176,6 +176,7 @@ func (w *world) until(id string, state engine.State, step string) engine.Operati
 func (w *world) due() {
 	w.t.Helper()
 	w.exec(`UPDATE engine.operations SET start_after = now() WHERE start_after IS NOT NULL AND finished_at IS NULL`)
+	w.exec(`UPDATE engine.operations SET dispatched_at = dispatched_at - interval '1 minute' WHERE finished_at IS NULL`)
 	w.exec(`UPDATE engine.operations SET cancel_sent_at = NULL, checked_at = now() - interval '1 minute' WHERE finished_at IS NULL`)
 }
 
