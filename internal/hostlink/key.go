@@ -42,7 +42,8 @@ func LoadKey(path string) (Key, error) {
 }
 
 // CreateKey writes a new key to path, unless a file is there, and gives the
-// key that the file holds.
+// key that the file holds: of several processes that do so at once all get the
+// same.
 func CreateKey(path string) (Key, error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return LoadKey(path)
@@ -52,7 +53,7 @@ func CreateKey(path string) (Key, error) {
 	}
 	secret := make([]byte, keySize)
 	rand.Read(secret) // never fails since Go 1.24
-	if err := statedir.Write(path, []byte(hex.EncodeToString(secret)+"\n")); err != nil {
+	if err := statedir.Create(path, []byte(hex.EncodeToString(secret)+"\n")); err != nil {
 		return Key{}, fmt.Errorf("host link key: %w", err)
 	}
 	return LoadKey(path)

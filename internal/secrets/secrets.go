@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/statedir"
 )
 
 const (
@@ -76,19 +76,7 @@ func LoadOrCreate(path string) (*Box, error) {
 	}
 	key := make([]byte, keyLength)
 	rand.Read(key) // crypto/rand.Read never fails since Go 1.24
-	// A link made in one go: nobody reads half a file, nobody replaces one.
-	draft, err := os.CreateTemp(filepath.Dir(path), ".keys-") // mode 600
-	if err != nil {
-		return nil, fmt.Errorf("secret keys: %w", err)
-	}
-	_, err = fmt.Fprintf(draft, "%s %s\n", firstKeyID, hex.EncodeToString(key))
-	err = errors.Join(err, draft.Sync(), draft.Close())
-	if err == nil {
-		if err = os.Link(draft.Name(), path); errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
-	}
-	if err = errors.Join(err, os.Remove(draft.Name())); err != nil {
+	if err := statedir.Create(path, []byte(firstKeyID+" "+hex.EncodeToString(key)+"\n")); err != nil {
 		return nil, fmt.Errorf("secret keys: %w", err)
 	}
 	return Load(path)

@@ -51,26 +51,51 @@ func Write(path string, data []byte) error { return write(path, data, true) }
 func Replace(path string, data []byte) error { return write(path, data, false) }
 
 func write(path string, data []byte, durable bool) error {
+	draft, err := draw(path, data, durable)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return errors.Join(err, os.Remove(draft))
+	}
+	if durable {
+		return syncDir(filepath.Dir(path))
+	}
+	return nil
+}
+
+// Create writes the file at path, durably, if there is none. Of several
+// processes that do so at once one does it, and none of them sees half of it.
+func Create(path string, data []byte) error {
+	draft, err := draw(path, data, true)
+	if err != nil {
+		return err
+	}
+	err = os.Link(draft, path)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err = errors.Join(err, os.Remove(draft)); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// draw writes the content to a file beside path and gives its name.
+func draw(path string, data []byte, durable bool) (draft string, err error) {
 	dir, name := filepath.Split(path)
 	file, err := os.CreateTemp(dir, tempPrefix+name+"-*")
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = file.Write(data)
 	if err == nil && durable {
 		err = file.Sync()
 	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	if durable {
-		return syncDir(dir)
-	}
-	return nil
+	return file.Name(), nil
 }
 
 // Remove deletes the file at path for good; one that isn't there is no error.

@@ -2,8 +2,10 @@ package statedir
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -71,5 +73,35 @@ func TestSweepAndRemove(t *testing.T) {
 		if err := Remove(filepath.Join(dir, "kept")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Of many that create a file at once one does, and all read what it wrote.
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "key")
+	read := make(chan string)
+	const many = 16
+	for i := range many {
+		go func() {
+			text, err := []byte(nil), Create(path, fmt.Appendf(nil, "the key of %d", i))
+			if err == nil {
+				text, err = os.ReadFile(path)
+			}
+			if err != nil {
+				text = []byte(err.Error())
+			}
+			read <- string(text)
+		}()
+	}
+	first := <-read
+	for range many - 1 {
+		if text := <-read; text != first || !strings.HasPrefix(text, "the key of") {
+			t.Errorf("read %q and %q", first, text)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("in the folder are %v, %v", entries, err)
 	}
 }
