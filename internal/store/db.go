@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"time"
 
@@ -120,19 +121,36 @@ func unreachable(err error) bool {
 		errors.Is(err, puddle.ErrClosedPool)
 }
 
-// Migrate brings the schema of the database to this release's.
+// migrating is the advisory lock of whoever changes the schema.
+const migrating = 0x686f6c6466617374
+
+// Migrate brings the schema of the database to this release's. Of several at
+// once one does it, and the others wait; one that is killed has done whole
+// migrations only, and leaves the lock with its connection.
 func Migrate(ctx context.Context, dsn string) error {
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
 		return fmt.Errorf("open for migration: %w", err)
 	}
 	defer db.Close()
-	goose.SetBaseFS(schemas.Migrations)
-	goose.SetLogger(goose.NopLogger())
-	if err := goose.SetDialect("postgres"); err != nil {
-		return fmt.Errorf("migration dialect: %w", err)
+	folder, err := fs.Sub(schemas.Migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
 	}
-	if err := goose.UpContext(ctx, db, "migrations"); err != nil {
+	// One that was merged after others with higher numbers is done too.
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder, goose.WithAllowOutofOrder(true))
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	holder, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect for migration: %w", err)
+	}
+	defer holder.Close() // ends the session when db closes, and with it the lock
+	if _, err := holder.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {
+		return fmt.Errorf("take turns with another migration: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
