@@ -22,13 +22,14 @@ const machineFolder = "/var/lib/holdfast"
 // lockFile is in every cloud's folder (statedir), and tells it from others.
 const lockFile = "lock"
 
-// open takes the folder, and the ports.
+// open takes the folder, and the ports. The lock is the first thing in a new
+// folder: one that is killed before it leaves an empty folder, which does.
 func (c *cloud) open(ctx context.Context) (release func() error, err error) {
 	if c.Dir, err = c.locate(); err != nil {
 		return nil, err
 	}
 	// PostgreSQL's and QEMU's accounts pass through; what is below is closed.
-	err = os.MkdirAll(c.path("logs"), 0o711)
+	err = os.MkdirAll(c.Dir, 0o711)
 	if err == nil {
 		err = os.Chmod(c.Dir, 0o711)
 	}
@@ -42,7 +43,12 @@ func (c *cloud) open(ctx context.Context) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ended, err := c.begin(ctx)
+	var ended func() error
+	if err = os.MkdirAll(c.path("logs"), 0o711); err != nil {
+		err = fmt.Errorf("the cloud's folder: %w", err)
+	} else {
+		ended, err = c.begin(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}

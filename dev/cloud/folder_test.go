@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/statedir"
 )
 
 // opened makes a cloud in dir, below a folder that every account may enter, and
@@ -70,6 +71,28 @@ func TestFolderOfSomethingElse(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("in the folder are %v, %v", entries, err)
+	}
+}
+
+// A start that is killed as soon as it has made something in a new folder has
+// made the lock, so the next one knows the folder for its own.
+func TestFolderIsMarkedFirst(t *testing.T) {
+	dir := openFolder(t)
+	lock, err := statedir.Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opened(t, Options{Dir: dir, FreePorts: true}); !faults.Is(err, faults.Conflict) {
+		t.Errorf("a cloud in another's folder: %v, want it refused", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("without the lock were made: %v, %v", entries, err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opened(t, Options{Dir: dir, FreePorts: true}); err != nil {
+		t.Errorf("a cloud in a folder that has only a lock: %v", err)
 	}
 }
 

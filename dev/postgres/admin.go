@@ -106,13 +106,23 @@ func (a Admin) EnsureDatabase(ctx context.Context, database, owner string) error
 		return err
 	}
 	found, err := a.SQL(ctx, "postgres", fmt.Sprintf("SELECT 1 FROM pg_database WHERE datname = '%s'", database))
-	if err == nil && found == "" {
+	switch {
+	case err != nil:
+	case found == "":
 		err = a.CreateDatabase(ctx, database, owner, "template0")
+	default:
+		// Whoever made it may have been killed before it was closed to others.
+		_, err = a.SQL(ctx, "postgres", closed(database))
 	}
 	if err != nil {
 		return fmt.Errorf("database %s: %w", database, err)
 	}
 	return nil
+}
+
+// closed are the statements that leave a database to its owner.
+func closed(database string) string {
+	return fmt.Sprintf("REVOKE ALL ON DATABASE %s FROM PUBLIC;", database)
 }
 
 // CreateDatabase makes a database as a copy of template, which nobody may be
@@ -121,9 +131,7 @@ func (a Admin) CreateDatabase(ctx context.Context, database, owner, template str
 	if err := checkNames(database, owner, template); err != nil {
 		return err
 	}
-	_, err := a.SQL(ctx, "postgres", fmt.Sprintf(`
-CREATE DATABASE %[1]s OWNER %[2]s TEMPLATE %[3]s;
-REVOKE ALL ON DATABASE %[1]s FROM PUBLIC;`, database, owner, template))
+	_, err := a.SQL(ctx, "postgres", fmt.Sprintf("CREATE DATABASE %s OWNER %s TEMPLATE %s;\n", database, owner, template)+closed(database))
 	return err
 }
 

@@ -149,6 +149,20 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// A database whose maker was killed before it was closed to others is closed by
+// the next start.
+func TestHalfMadeDatabaseIsClosed(t *testing.T) {
+	server := start(t, folder(t))
+	must(t, server.EnsureRole(t.Context(), "holdfast", ""))
+	query(t, server, "postgres", "CREATE DATABASE holdfast OWNER holdfast")
+	must(t, server.Prepare(t.Context()))
+	for _, database := range []string{"holdfast", "temporal", "temporal_visibility"} {
+		if got := query(t, server, "postgres", "SELECT has_database_privilege('public', '"+database+"', 'CONNECT')"); got != "f" {
+			t.Errorf("everybody may connect to %s", database)
+		}
+	}
+}
+
 func TestDropAndRecreate(t *testing.T) {
 	server := start(t, folder(t))
 	must(t, server.Prepare(t.Context()))
