@@ -73,8 +73,11 @@ func start(ctx context.Context, group *errgroup.Group, cfg Config, pool *pgxpool
 	auth := service.Keystone(identityURL)
 	login := service.NewLogin(identityURL, cfg.User, cfg.Password, cfg.Project)
 	images, err := image.New(image.Config{Pool: pool, Auth: auth, Log: log, Dir: filepath.Join(cfg.Dir, "images")})
+	if err == nil {
+		err = images.Sweep(ctx)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("the image service: %w", err)
 	}
 	// QEMU's account passes through to volumes.
 	if err := os.Chmod(cfg.Dir, 0o711); err != nil {

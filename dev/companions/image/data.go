@@ -3,6 +3,7 @@ package image
 // The data of an image: up and down.
 
 import (
+	"context"
 	"crypto/md5" // Glance's old checksum
 	"crypto/sha512"
 	"encoding/binary"
@@ -14,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast.dev/dev/companions/service"
 )
 
@@ -21,6 +24,31 @@ import (
 const mostData = 64 << 30
 
 func (s *Service) file(id string) string { return filepath.Join(s.Dir, id) }
+
+// Sweep removes what no image has: data that was arriving when the service was
+// killed, or whose image was deleted just before. Nobody else has the folder,
+// and nobody is served yet.
+func (s *Service) Sweep(ctx context.Context) error {
+	rows, err := s.Pool.Query(ctx, `SELECT id::text FROM image.images`)
+	if err != nil {
+		return err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	owned := map[string]bool{}
+	for _, id := range ids {
+		owned[s.file(id)], owned[s.staged(id)] = true, true
+	}
+	files, err := filepath.Glob(filepath.Join(s.Dir, "*"))
+	for _, path := range files {
+		if !owned[path] {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
+}
 
 // data is what arrived: its place until it is renamed, and what it is known by.
 type data struct {

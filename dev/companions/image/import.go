@@ -4,6 +4,8 @@ package image
 // that an administrator may set.
 
 import (
+	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"slices"
@@ -87,11 +89,12 @@ func (s *Service) importStaged(i *record) error {
 	if i.Status != "uploading" {
 		return service.Fail(http.StatusConflict, "Image needs to be staged before 'glance-direct' method can be used")
 	}
-	read, err := measure(s.staged(i.ID))
-	if err != nil {
+	// An import that was killed before its commit has moved the data already.
+	if err := os.Rename(s.staged(i.ID), s.file(i.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(s.staged(i.ID), s.file(i.ID)); err != nil {
+	read, err := measure(s.file(i.ID))
+	if err != nil {
 		return err
 	}
 	i.activate(read)
