@@ -70,6 +70,7 @@ func Control(ctx context.Context, cfg ControlConfig) error {
 
 func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	o := options(cfg.Log, cfg.Steps)
+	o.Interceptors = append(o.Interceptors, &beats{every: beatEvery})
 	if cfg.Hold != nil {
 		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
 	}

@@ -67,9 +67,11 @@ var Neutron neutronSteps
 
 type neutronSteps struct{}
 
-// serviceStep is a step of a control worker that calls an OpenStack service.
+// serviceStep is a step of a control worker that calls an OpenStack service. One
+// whose worker was killed is done again soon enough for the operation to end
+// within a minute.
 func serviceStep(name string, retry Retry) Step {
-	return define(Step{Name: name, Place: Control, StartToClose: 5 * time.Minute, Heartbeat: time.Minute, Retry: retry})
+	return define(Step{Name: name, Place: Control, StartToClose: 5 * time.Minute, Heartbeat: 15 * time.Second, Retry: retry})
 }
 
 var (
