@@ -27,16 +27,19 @@ type session struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	errors  bytes.Buffer
+	at      map[string]string // the endpoints, by name
 	compute string
-	token   string
+	tokens  map[string]string // by user
 	image   string
 	network string
 }
 
-func start(t *testing.T, binary, dir string) *session {
+// start runs the command until all is up; settings are added to its environment.
+func start(t *testing.T, binary, dir string, settings ...string) *session {
 	t.Helper()
-	s := &session{t: t}
+	s := &session{t: t, tokens: map[string]string{}}
 	s.cmd = exec.Command(binary, "dev", "--dir", dir, "--free-ports", "--driver", "simulated", "--hosts", "2", "--json")
+	s.cmd.Env = append(os.Environ(), settings...)
 	s.cmd.Stderr = &s.errors
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := s.cmd.StdoutPipe()
@@ -50,11 +53,9 @@ func start(t *testing.T, binary, dir string) *session {
 	if err := json.NewDecoder(out).Decode(&d); err != nil {
 		t.Fatalf("holdfast dev --json: %v\n%s", err, &s.errors)
 	}
-	s.compute = d.Endpoints["compute"]
+	s.at, s.compute = d.Endpoints, d.Endpoints["compute"]
 	for _, u := range d.Users {
-		if u.Name == "demo" {
-			s.token = s.logIn(d.Endpoints["identity"], u.Name, u.Project, u.Password)
-		}
+		s.tokens[u.Name] = s.logIn(d.Endpoints["identity"], u.Name, u.Project, u.Password)
 	}
 	s.image = s.first(d.Endpoints["image"]+"/v2/images?name=holdfast-test", "images")
 	s.network = s.first(d.Endpoints["network"]+"/v2.0/networks?name=private", "networks")
@@ -106,22 +107,34 @@ func (s *session) interrupt() {
 	}
 }
 
-func (s *session) ask(method, url, body string, want int) map[string]any {
+// send asks as a user and gives the answer's status and text.
+func (s *session) send(user, method, url, body string, header http.Header) (status int, text []byte) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	request.Header.Set("X-Auth-Token", s.token)
+	if header != nil {
+		request.Header = header
+	}
+	request.Header.Set("X-Auth-Token", s.tokens[user])
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != want {
-		s.t.Fatalf("%s %s: %d %s %v; want %d", method, url, answer.StatusCode, text, err, want)
+	if text, err = io.ReadAll(answer.Body); err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, text
+}
+
+func (s *session) ask(method, url, body string, want int) map[string]any {
+	s.t.Helper()
+	status, text := s.send("demo", method, url, body, nil)
+	if status != want {
+		s.t.Fatalf("%s %s: %d %s; want %d", method, url, status, text, want)
 	}
 	var out map[string]any
 	if len(text) > 0 {
@@ -147,9 +160,10 @@ func (s *session) awaitActive(id string) {
 	}
 }
 
-func TestDevelopmentCloud(t *testing.T) {
-	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "holdfast")
+// place builds the command and makes a folder for its cloud.
+func place(t *testing.T) (binary, dir string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "holdfast")
 	if out, err := exec.Command("go", "build", "-o", binary, "holdfast.dev").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -166,8 +180,12 @@ func TestDevelopmentCloud(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	dir := filepath.Join(base, "cloud")
+	return binary, filepath.Join(base, "cloud")
+}
 
+func TestDevelopmentCloud(t *testing.T) {
+	t.Parallel()
+	binary, dir := place(t)
 	first := start(t, binary, dir)
 	old := first.create("old")
 	first.awaitActive(old)
