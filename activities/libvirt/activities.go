@@ -4,7 +4,6 @@ package libvirt
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -89,12 +88,9 @@ func New(o Options) (*Activities, error) {
 // Build is idempotent by the server's id: the driver finishes what is
 // half-made, and a guest that runs already is the answer.
 func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, error) {
-	if in.Spec.ServerID != in.Token.ServerID {
-		return steps.BuildOut{}, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", in.Spec.ServerID, in.Token.ServerID)
-	}
-	data, err := json.Marshal(in.Spec)
-	if err != nil || len(data) > maxSpec {
-		return steps.BuildOut{}, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", in.Spec.ServerID, maxSpec)
+	data, err := weigh(in.Token, in.Spec)
+	if err != nil {
+		return steps.BuildOut{}, err
 	}
 	guest, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		if err := a.builds.Acquire(ctx, 1); err != nil {

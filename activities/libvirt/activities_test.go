@@ -123,6 +123,12 @@ func rescue(generation int64) func(context.Context, *libvirt.Activities) (any, e
 	}
 }
 
+func rebuild(generation int64, off bool) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		return a.Rebuild(ctx, steps.RebuildIn{Token: token(generation, 1), Spec: spec(), Off: off})
+	}
+}
+
 func one(state int) []libvirt.Guest {
 	return []libvirt.Guest{{ServerID: serverID, PowerState: state}}
 }
@@ -190,6 +196,14 @@ var acts = []act{
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return nil, a.Pay(ctx, libvirt.Debt{Kind: operations.EffectRescue, ServerID: serverID, Generation: 3, Attempt: 1})
 		}},
+	{name: "image of a rebuild", proves: "libvirt.PrepareImage", setUp: []string{"build"}, want: struct{}{}, after: one(libvirt.Running),
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return a.PrepareImage(ctx, steps.PrepareImageIn{Token: token(3, 1), Spec: spec()})
+		}},
+	{name: "rebuild", proves: "libvirt.Rebuild", setUp: []string{"build"}, run: rebuild(3, false),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "rebuild of one that is off", proves: "libvirt.Rebuild", setUp: []string{"build", "stop"}, run: rebuild(3, true),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
 	{name: "destroy", proves: "libvirt.Destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return a.Destroy(ctx, steps.DestroyIn{Token: token(5, 1)})

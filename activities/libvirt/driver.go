@@ -46,6 +46,15 @@ type Driver interface {
 	// from.Stable, all of its disks before it. It calls confirm before it turns
 	// the guest off. Errors: NotFound.
 	Rescue(ctx context.Context, serverID string, from steps.Rescue, confirm Confirm) (Guest, error)
+	// PrepareImage has the image that the control plane names for the server on
+	// the host, and checks that it fits the spec. The guest is left alone.
+	PrepareImage(ctx context.Context, spec steps.ServerSpec) error
+	// Rebuild makes the guest of the spec: its disks on the host are new, from
+	// that image, and it runs, unless in.Off. It calls confirm before it takes
+	// anything away. A guest that was rebuilt for the mark already is the answer.
+	// From its first line on the guest is the new one: a rebuild that was cut
+	// short is finished by whoever starts the guest next.
+	Rebuild(ctx context.Context, in steps.RebuildIn, mark string, confirm Confirm) (Guest, error)
 	// Observe shows one guest. Errors: NotFound.
 	Observe(ctx context.Context, serverID string) (Guest, error)
 	// Diagnostics says how a guest does; of one that doesn't run, its power state

@@ -64,6 +64,10 @@ var taskStates = map[operations.Kind]map[string]servers.TaskState{
 		operations.StepVolumes:  servers.TaskBlockDeviceMapping,
 		operations.StepGuest:    servers.TaskSpawning,
 	},
+	operations.ServerRebuild: {
+		operations.StepImage: servers.TaskRebuilding,
+		operations.StepGuest: servers.TaskRebuildSpawning,
+	},
 	operations.ServerCreateImage: {
 		operations.StepSnapshot: servers.TaskImageSnapshot,
 		operations.StepUpload:   servers.TaskImagePendingUpload,

@@ -146,6 +146,7 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.forceDelete},
 		{Action: crashDump.key, Versions: microversion.From(17), Policy: crashDump.policy, Success: 202, Handler: a.act(crashDump)},
 		{Action: "rescue", Policy: policyRescue, Success: 200, Handler: a.rescue},
+		{Action: "rebuild", Policy: policyRebuild, Success: 202, Handler: a.rebuild},
 		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},
 		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},

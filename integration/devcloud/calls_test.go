@@ -29,7 +29,6 @@ var notServed = map[string]string{
 	"POST /servers/{id}/action shelve":                                "servers don't move yet",
 	"DELETE /servers/{server_id}/migrations/{id}":                     "servers don't move yet",
 	"POST /servers/{server_id}/migrations/{id}/action force_complete": "servers don't move yet",
-	"POST /servers/{id}/action rebuild":                               "guests aren't changed in place yet",
 	"POST /servers/{id}/action changePassword":                        "guests aren't changed in place yet",
 	"POST /servers/{id}/action addSecurityGroup":                      "security groups are only given at creation yet",
 	"POST /servers/{id}/action removeSecurityGroup":                   "security groups are only given at creation yet",

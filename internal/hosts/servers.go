@@ -49,7 +49,7 @@ func (s *Servers) server(ctx context.Context, hostID, serverID string) (*compute
 }
 
 // Image tells of the image that the server is to start from: the one that a
-// rescue names while it is at work, or else the server's own.
+// rescue or a rebuild names while it is at work, or else the server's own.
 func (s *Servers) Image(ctx context.Context, hostID, serverID string) (hostlink.Image, error) {
 	server, err := s.server(ctx, hostID, serverID)
 	if err != nil {

@@ -49,6 +49,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerRestore:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerRescue:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerUnrescue:   {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerRebuild:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerCrashDump:  {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerResetState: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerRecover:    {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue},

@@ -35,6 +35,7 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerRestore:    {action: "restore"},
 	operations.ServerRescue:     {action: "rescue"},
 	operations.ServerUnrescue:   {action: "unrescue"},
+	operations.ServerRebuild:    {action: "rebuild"},
 	operations.ServerResetState: {action: "os-resetState"},
 
 	operations.ServerAttachVolume:    {action: "attach volume"},

@@ -38,6 +38,9 @@ const (
 	// beside it, until it is unrescued.
 	ServerRescue   Kind = "server.rescue"
 	ServerUnrescue Kind = "server.unrescue"
+	// ServerRebuild makes the guest's disks anew, from another image or the same,
+	// on the host where it is.
+	ServerRebuild Kind = "server.rebuild"
 	// ServerCrashDump gives the guest a non-maskable interrupt, at which it may
 	// write down its memory.
 	ServerCrashDump Kind = "server.crash-dump"
@@ -134,6 +137,7 @@ const (
 	StepNetwork  = "network"
 	StepVolumes  = "volumes"
 	StepGuest    = "guest"
+	StepImage    = "image"
 	StepState    = "state"
 	StepSnapshot = "snapshot"
 	StepUpload   = "upload"
@@ -157,6 +161,7 @@ var specs = []Spec{
 	{Kind: ServerResume, Resource: Server, Verb: "resume", Action: "resume", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerRescue, Resource: Server, Verb: "rescue", Action: "rescue", Exclusive: true, Steps: []string{StepGuest}, Deadline: 30 * time.Minute},
 	{Kind: ServerUnrescue, Resource: Server, Verb: "unrescue", Action: "unrescue", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
+	{Kind: ServerRebuild, Resource: Server, Verb: "rebuild", Action: "rebuild", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepImage, StepGuest}, Deadline: time.Hour},
 	{Kind: ServerCrashDump, Resource: Server, Verb: "crash-dump", Action: "trigger_crash_dump", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResetState, Resource: Server, Verb: "reset-state", Action: "resetState", Exclusive: true, PointOfNoReturn: StepState, Steps: []string{StepState}, Deadline: 10 * time.Minute},
 	{Kind: ServerAttachVolume, Resource: Server, Verb: "attach-volume", Action: "attach_volume", Steps: []string{StepVolumes, StepGuest}, Deadline: time.Hour},

@@ -6,7 +6,6 @@ package serverdata
 import (
 	"context"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/metadata"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
@@ -50,12 +49,8 @@ func (s *Source) PostPassword(ctx context.Context, serverID, password string) er
 }
 
 func (s *Source) gather(ctx context.Context, serverID string) (*metadata.Instance, compute.BootData, error) {
-	server, err := compute.GetServer(ctx, s.DB.Pool, "", serverID)
+	server, boot, err := compute.AsItStarts(ctx, s.DB.Pool, s.Box, serverID)
 	if err != nil {
-		return nil, compute.BootData{}, err
-	}
-	boot, err := compute.GetBootData(ctx, s.DB.Pool, s.Box, serverID)
-	if err != nil && !faults.Is(err, faults.NotFound) {
 		return nil, compute.BootData{}, err
 	}
 	ports, err := compute.ServerPorts(ctx, s.DB.Pool, serverID)

@@ -133,6 +133,12 @@ type LibvirtActivities interface {
 	// Rescue: a guest that runs from the image already is success. Errors:
 	// Invalid (bad image), NotFound (no such guest), Superseded.
 	Rescue(context.Context, RescueIn) (PowerOut, error)
+	// PrepareImage: an image that is there is success. Errors: Invalid (bad
+	// image), Superseded.
+	PrepareImage(context.Context, PrepareImageIn) (struct{}, error)
+	// Rebuild: a guest that has been made anew under the token's operation is
+	// success. Errors: Invalid (bad image), Superseded.
+	Rebuild(context.Context, RebuildIn) (PowerOut, error)
 	DeviceActivities
 	LibvirtSnapshots
 }

@@ -193,6 +193,9 @@ type ServerOutcome struct {
 	Deleted  bool `json:"deleted,omitempty"`
 	// Migration settles the server's open migration; nil leaves it.
 	Migration *MigrationOutcome `json:"migration,omitempty"`
+	// Rebuilt is what the server has been made anew of; its next boot data is its
+	// own then.
+	Rebuilt *Rebuild `json:"rebuilt,omitempty"`
 }
 
 // FinishOut names the operation that owns the resource now; empty if none.

@@ -34,6 +34,7 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerResume:     Power,
 	operations.ServerRescue:     Rescue,
 	operations.ServerUnrescue:   Power,
+	operations.ServerRebuild:    Rebuild,
 	operations.ServerCrashDump:  CrashDump,
 	operations.ServerResetState: ResetState,
 	operations.ServerRecover:    Recover,

@@ -18,6 +18,8 @@ package server
 //	                  from there on finished: the guest is driven to the state
 //	                  that was asked for, or the row says how it was found
 //	rescue            as it was, or a debt
+//	rebuild           before the step guest as it was; from there on the guest is
+//	                  made anew
 //	crash-dump        before the step guest as it was; from there on the guest is
 //	                  interrupted, perhaps a second time
 //	reset-state       before the step state as it was; from there on finished
@@ -67,6 +69,7 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerResume:     {finish: powers[operations.ServerResume].again, undone: unchanged},
 	operations.ServerRescue:     {undone: unchanged},
 	operations.ServerUnrescue:   {finish: powers[operations.ServerUnrescue].again, undone: unchanged},
+	operations.ServerRebuild:    {finish: renew, undone: unchanged},
 	operations.ServerCrashDump:  {finish: interrupt, undone: unchanged},
 	operations.ServerResetState: {finish: resetState, undone: unchanged},
 

@@ -117,6 +117,12 @@ func TestOnTemporal(t *testing.T) {
 			failed, operations.ResultFailed, "active, power 0, on a host"},
 		"rescue-cancelled": {func() *workflowtest.World { return lingering(rescuing("stopped", 4)()) }, cancelAt("libvirt.Rescue"),
 			canceled, operations.ResultCancelled, "stopped, power 4, on a host"},
+		"rebuild-done":         {rebuilding("active", 1), nil, completed, operations.ResultDone, isActive},
+		"rebuild-stopped-done": {rebuilding("stopped", 4), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
+		"rebuild-failed": {func() *workflowtest.World { return broken(rebuilding("active", 1)(), "host-1") }, nil,
+			failed, operations.ResultFailed, "error, power 1, on a host"},
+		"rebuild-cancelled": {func() *workflowtest.World { return lingering(rebuilding("active", 1)()) }, cancelAt("libvirt.PrepareImage"),
+			canceled, operations.ResultCancelled, isActive},
 		"crash-dump-done": {dumping, nil, completed, operations.ResultDone, isActive},
 		"crash-dump-failed": {func() *workflowtest.World { return broken(dumping(), "host-1") }, nil,
 			failed, operations.ResultFailed, isActive},
@@ -213,7 +219,7 @@ func TestResetByHand(t *testing.T) {
 // budgets is how many steps outside the database each kind may take when all is well.
 var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-ports": 2,
 	// Volumes of which one is still being made are asked for a second time.
-	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1, "rescue": 1, "unrescue": 1, "crash-dump": 1,
+	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1, "rescue": 1, "unrescue": 1, "crash-dump": 1, "rebuild": 2,
 	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3}
 
 func TestBudgets(t *testing.T) {

@@ -219,6 +219,9 @@ func (w *World) publish(o *steps.ServerOutcome) {
 	set(&w.Server.VMState, o.VMState)
 	set(&w.Server.PowerState, o.PowerState)
 	set(&w.Server.Host, o.Host)
+	if o.Rebuilt != nil {
+		set(&w.Server.Rebuilt, o.Rebuilt.Name)
+	}
 	w.Server.Launched = w.Server.Launched || o.Launched
 	w.Server.Deleted = w.Server.Deleted || o.Deleted
 }

@@ -34,6 +34,7 @@ func (w *World) check(t *testing.T) {
 		}
 	}
 	w.checkHosts(t)
+	w.checkRebuild(t)
 	w.checkDevice(t)
 	w.checkImages(t)
 	w.PayDebts()

@@ -92,6 +92,8 @@ type Server struct {
 	Host       string
 	Launched   bool
 	Deleted    bool
+	// Rebuilt is the name that a rebuild has published; empty if none has.
+	Rebuilt string
 	// Owner is the operation that holds the lock.
 	Owner      string
 	Generation int64
@@ -113,7 +115,9 @@ type Host struct {
 	Power int
 	// Rescue is that of its guest.
 	Rescue Rescue
-	seen   steps.Token
+	// Image is what its guest has been rebuilt as; empty if it hasn't.
+	Image string
+	seen  steps.Token
 }
 
 // Neutron is what the network service has of the server.

@@ -64,6 +64,20 @@ func Open(dir string, source Source, limit int64) (*Cache, error) {
 // wait for each other. Errors: Invalid (ImageUnacceptable, or fits's), NotFound,
 // Unavailable, ctx's.
 func (c *Cache) Link(ctx context.Context, serverID, link string, fits func(virtual int64) error) error {
+	return c.use(ctx, serverID, fits, func(base string) error {
+		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return broken(err)
+		}
+		return broken(os.Link(base, link))
+	})
+}
+
+// Ready is Link without a link: the base is there, for as long as it isn't evicted.
+func (c *Cache) Ready(ctx context.Context, serverID string, fits func(virtual int64) error) error {
+	return c.use(ctx, serverID, fits, func(string) error { return nil })
+}
+
+func (c *Cache) use(ctx context.Context, serverID string, fits func(virtual int64) error, do func(base string) error) error {
 	image, err := c.source.Image(ctx, serverID)
 	if err != nil {
 		return err
@@ -94,11 +108,8 @@ func (c *Cache) Link(ctx context.Context, serverID, link string, fits func(virtu
 	if err := os.Chtimes(base, now, now); err != nil { // last used: see evict
 		return broken(err)
 	}
-	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return broken(err)
-	}
-	if err := os.Link(base, link); err != nil {
-		return broken(err)
+	if err := do(base); err != nil {
+		return err
 	}
 	return c.evict()
 }

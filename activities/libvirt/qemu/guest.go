@@ -68,6 +68,8 @@ type record struct {
 	NMI string `json:"nmi,omitempty"`
 	// Rescue is set from the moment at which a rescue turns the guest off.
 	Rescue *rescue `json:"rescue,omitempty"`
+	// Rebuild is the last one that was begun.
+	Rebuild *rebuild `json:"rebuild,omitempty"`
 }
 
 // reboot is the last one that was begun.

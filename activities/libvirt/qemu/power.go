@@ -94,6 +94,9 @@ func (c *change) turnOn(ctx context.Context) error {
 	if c.now.power == libvirt.Paused {
 		return c.unpause(ctx)
 	}
+	if err := c.renew(ctx); err != nil {
+		return err
+	}
 	if c.now.missing {
 		if err := c.define(ctx, c.record.Spec); err != nil {
 			return err
@@ -282,6 +285,9 @@ func (c *change) hardReboot(ctx context.Context) error {
 		if err := c.forceOff(ctx); err != nil {
 			return err
 		}
+	}
+	if err := c.renew(ctx); err != nil {
+		return err
 	}
 	c.record.Rescue = nil // it runs from its own disk from here on
 	if err := c.dropRescue(); err != nil {

@@ -10,6 +10,8 @@
 //	build    build.image  build.disk  build.define  build.start  build.done
 //	destroy  destroy.stop  destroy.disk  destroy.undefine  destroy.done
 //	rescue   rescue.image  rescue.disk  rescue.start  rescue.done
+//	prepare  prepare.image  prepare.done
+//	rebuild  rebuild.begin  rebuild.disk  rebuild.start  rebuild.done
 //	power    power.start  power.stop ... (one per action)  power.done
 //	devices  plug.device  plug.done  unplug.device  unplug.done
 //

@@ -240,6 +240,14 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 		if err := confirm(); err != nil {
 			return err
 		}
+		if power.to == libvirt.Running {
+			if err := run.renew(); err != nil {
+				return err
+			}
+			if have.Rebuild != nil {
+				have.Rebuild.Done = true
+			}
+		}
 		if power.reboot {
 			have.RebootedFor = mark
 		}

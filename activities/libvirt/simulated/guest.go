@@ -27,6 +27,8 @@ type domain struct {
 	RebootedFor string `json:"rebooted_for,omitempty"`
 	// Rescue is set while the guest runs from another image.
 	Rescue *rescue `json:"rescue,omitempty"`
+	// Rebuild is the last one that was begun.
+	Rebuild *rebuild `json:"rebuild,omitempty"`
 }
 
 func (f folder) file(name string) string { return filepath.Join(string(f), name) }

@@ -38,35 +38,49 @@ const seedLength = 512
 
 // InsertBootData writes a new server's boot data, its secrets sealed.
 func InsertBootData(ctx context.Context, tx store.Tx, box *secrets.Box, serverID string, d BootData) error {
-	var userData, password, files []byte
-	if len(d.Files) > 0 {
-		text, err := json.Marshal(d.Files)
-		if err != nil {
-			return err
-		}
-		files = box.Seal(text, place(serverID, "files"))
-	}
-	if d.UserData != nil {
-		userData = box.Seal(d.UserData, place(serverID, "user_data"))
-	}
-	if d.AdminPassword != "" {
-		password = box.Seal([]byte(d.AdminPassword), place(serverID, "admin_password"))
+	s, err := d.seal(box, serverID)
+	if err != nil {
+		return err
 	}
 	seed := make([]byte, seedLength)
 	rand.Read(seed) // crypto/rand.Read never fails since Go 1.24
-	_, err := tx.Exec(ctx, `INSERT INTO compute.boot_data
+	_, err = tx.Exec(ctx, `INSERT INTO compute.boot_data
 		(server_id, user_data, admin_password, key_name, key_type, key_data, random_seed, files) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		serverID, userData, password, d.KeyName, d.KeyType, d.KeyData, seed, files)
+		serverID, s.userData, s.password, d.KeyName, d.KeyType, d.KeyData, seed, s.files)
 	return store.Translate(err)
+}
+
+// sealed are the secrets of boot data; nil is none.
+type sealed struct{ userData, password, files []byte }
+
+func (d BootData) seal(box *secrets.Box, serverID string) (s sealed, err error) {
+	if len(d.Files) > 0 {
+		text, err := json.Marshal(d.Files)
+		if err != nil {
+			return s, err
+		}
+		s.files = box.Seal(text, place(serverID, "files"))
+	}
+	if d.UserData != nil {
+		s.userData = box.Seal(d.UserData, place(serverID, "user_data"))
+	}
+	if d.AdminPassword != "" {
+		s.password = box.Seal([]byte(d.AdminPassword), place(serverID, "admin_password"))
+	}
+	return s, nil
 }
 
 // GetBootData reads a server's boot data and opens its secrets.
 // Errors: NotFound; Internal, if a secret can't be opened.
 func GetBootData(ctx context.Context, q store.Queryer, box *secrets.Box, serverID string) (BootData, error) {
+	return readBootData(ctx, q, box, serverID, `SELECT user_data, admin_password, key_name, key_type, key_data, random_seed, password, files
+		FROM compute.boot_data WHERE server_id = $1`)
+}
+
+func readBootData(ctx context.Context, q store.Queryer, box *secrets.Box, serverID, query string) (BootData, error) {
 	var d BootData
 	var userData, password, files []byte
-	err := q.QueryRow(ctx, `SELECT user_data, admin_password, key_name, key_type, key_data, random_seed, password, files
-		FROM compute.boot_data WHERE server_id = $1`, serverID).
+	err := q.QueryRow(ctx, query, serverID).
 		Scan(&userData, &password, &d.KeyName, &d.KeyType, &d.KeyData, &d.RandomSeed, &d.Password, &files)
 	if err != nil {
 		return BootData{}, store.Translate(err)

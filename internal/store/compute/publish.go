@@ -32,6 +32,11 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 			return err
 		}
 	}
+	if o.Rebuilt != nil {
+		if err := publishRebuild(ctx, tx, id, *o.Rebuilt); err != nil {
+			return err
+		}
+	}
 	_, err := tx.Exec(ctx, `
 		WITH was AS (
 			SELECT id, soft_deleted_at IS NULL AS counted FROM compute.servers WHERE id = $1

@@ -14,14 +14,18 @@ import (
 )
 
 // StartsFrom is the image that a server's guest is to start from: that of the
-// rescue which holds the server, or else its own; empty if none.
+// rescue or the rebuild which holds the server, or else its own; empty if none.
 func StartsFrom(ctx context.Context, q store.Queryer, s *Server) (imageID string, err error) {
 	err = q.QueryRow(ctx, `SELECT input->>'image_id' FROM engine.operations WHERE id = $1 AND kind = $2 AND finished_at IS NULL`,
 		s.OperationID, operations.ServerRescue).Scan(&imageID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return s.ImageID, nil
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return imageID, store.Translate(err)
 	}
-	return imageID, store.Translate(err)
+	in, err := readRebuild(ctx, q, s, rebuildOf)
+	if err != nil || in == nil || s.ImageID == "" {
+		return s.ImageID, err
+	}
+	return in.ImageID, nil
 }
 
 // SetAdminPassword is what the next config drive tells the server's guest.

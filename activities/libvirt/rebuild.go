@@ -1,0 +1,58 @@
+package libvirt
+
+// Rebuild: a guest's disks are made anew.
+
+import (
+	"context"
+	"encoding/json"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
+)
+
+// PrepareImage is idempotent by the image's hash, by which the host keeps it.
+func (a *Activities) PrepareImage(ctx context.Context, in steps.PrepareImageIn) (struct{}, error) {
+	if _, err := weigh(in.Token, in.Spec); err != nil {
+		return struct{}{}, err
+	}
+	_, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, _ Confirm) (Guest, error) {
+		if err := a.builds.Acquire(ctx, 1); err != nil {
+			return Guest{}, err
+		}
+		defer a.builds.Release(1)
+		return Guest{}, a.driver.PrepareImage(ctx, in.Spec)
+	})
+	return struct{}{}, err
+}
+
+// Rebuild is idempotent by the operation that it is done for, which is kept with
+// the guest: what has been made under it stays.
+func (a *Activities) Rebuild(ctx context.Context, in steps.RebuildIn) (steps.PowerOut, error) {
+	data, err := weigh(in.Token, in.Spec)
+	if err != nil {
+		return steps.PowerOut{}, err
+	}
+	guest, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
+		if err := a.builds.Acquire(ctx, 1); err != nil {
+			return Guest{}, err
+		}
+		defer a.builds.Release(1)
+		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {
+			return Guest{}, err
+		}
+		return a.driver.Rebuild(ctx, in, mark(in.Token), confirm)
+	})
+	return steps.PowerOut{PowerState: guest.shown()}, err
+}
+
+// weigh gives a spec as JSON, if it is the token's and no larger than it may be.
+func weigh(t steps.Token, spec steps.ServerSpec) ([]byte, error) {
+	if spec.ServerID != t.ServerID {
+		return nil, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", spec.ServerID, t.ServerID)
+	}
+	data, err := json.Marshal(spec)
+	if err != nil || len(data) > maxSpec {
+		return nil, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", spec.ServerID, maxSpec)
+	}
+	return data, nil
+}
