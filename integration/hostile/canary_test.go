@@ -89,7 +89,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 	// The first bytes are every key's.
 	secrets["private key"] = block.Bytes[len(block.Bytes)/2 : len(block.Bytes)/2+40]
 
-	failing := map[string]string{"refused": "build.start=invalid", "again": "build.define=internal:1", "elsewhere": "build.start=unavailable:1"}
+	failing := map[string]string{"refused": "build.start=invalid", "again": "build.define=unavailable:1", "elsewhere": "build.start=unavailable:1"}
 	for flavor, rule := range failing {
 		w.must(admin, "POST", "/flavors", fmt.Sprintf(`{"flavor": {"id": %q, "name": %[1]q, "ram": 64, "vcpus": 1, "disk": 1}}`, flavor))
 		w.must(admin, "POST", "/flavors/"+flavor+"/os-extra_specs", fmt.Sprintf(`{"extra_specs": {"simulated:fail": %q}}`, rule))

@@ -64,6 +64,8 @@ var bodies = map[string]string{
 	"POST /servers/{id}/action createBackup":              `{"createBackup": {"name": "x", "backup_type": "daily", "rotation": 1}}`,
 	"POST /servers/{server_id}/remote-consoles":           `{"remote_console": {"protocol": "vnc", "type": "novnc"}}`,
 	"POST /os-server-groups":                              `{"server_group": {"name": "x", "policies": ["affinity"]}}`,
+	"POST /servers/{id}/action addFixedIp":                `{"addFixedIp": {"networkId": "` + nothing + `"}}`,
+	"POST /servers/{id}/action removeFixedIp":             `{"removeFixedIp": {"address": "192.0.2.1"}}`,
 	"POST /servers/{id}/action os-resetState":             `{"os-resetState": {"state": "active"}}`,
 	"POST /servers/{id}/action addSecurityGroup":          `{"addSecurityGroup": {"name": "x"}}`,
 	"POST /servers/{id}/action removeSecurityGroup":       `{"removeSecurityGroup": {"name": "x"}}`,

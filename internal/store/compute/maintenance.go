@@ -13,13 +13,19 @@ import (
 // shownPower is servers.PowerState.Shown of what a host reports.
 const shownPower = `CASE g.power_state WHEN 7 THEN 4 ELSE g.power_state END`
 
+// savedYet says that a guest's memory is on disk and its server's row doesn't know.
+const savedYet = `(g.power_state = 7 AND s.vm_state IN ('active', 'paused'))`
+
 // SyncPower writes the power state that hosts report to the rows of servers that
-// no operation has, and says how many have changed. Hosts that are down say
+// no operation has, and says how many have changed. A server whose guest was
+// suspended by an operation that could not be told so is suspended: to take it
+// for one that went off would cost the guest its memory. Hosts that are down say
 // nothing, and a report older than a row's last change neither.
 func SyncPower(ctx context.Context, tx store.Tx, downAfter time.Duration) (int, error) {
-	tag, err := tx.Exec(ctx, `UPDATE compute.servers s SET power_state = `+shownPower+`
+	tag, err := tx.Exec(ctx, `UPDATE compute.servers s SET power_state = `+shownPower+`,
+			vm_state = CASE WHEN `+savedYet+` THEN 'suspended' ELSE s.vm_state END
 		FROM `+reported+` WHERE s.id = g.id AND s.host_id = h.id AND s.deleted_at IS NULL AND s.operation_id IS NULL
-			AND s.power_state <> `+shownPower+` AND s.vm_state <> 'building' AND NOT h.forced_down
+			AND (s.power_state <> `+shownPower+` OR `+savedYet+`) AND s.vm_state <> 'building' AND NOT h.forced_down
 			AND h.last_seen > now() - $1::interval AND `+settled, downAfter)
 	return int(tag.RowsAffected()), store.Translate(err)
 }
