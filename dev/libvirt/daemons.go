@@ -80,8 +80,9 @@ func (l *Libvirt) mounts() []mount {
 
 var configs = map[string]string{
 	"etc/libvirtd.conf": "auth_unix_rw = \"none\"\nauth_unix_ro = \"none\"\nunix_sock_rw_perms = \"0700\"\n",
-	// Profiles of AppArmor know the machine's folders only.
-	"etc/qemu.conf": "security_driver = \"none\"\n",
+	// Profiles of AppArmor know the machine's folders only. A guest's own /dev
+	// can't be made where a file covers a device (inside).
+	"etc/qemu.conf": "security_driver = \"none\"\nnamespaces = []\n",
 }
 
 // configs are the files of a libvirtd.
@@ -140,8 +141,14 @@ func (l *Libvirt) Prepare(ctx context.Context) error {
 			return fmt.Errorf("libvirt's folders: %w", err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(l.Dir, noKVM), nil, 0); err != nil {
+		return fmt.Errorf("libvirt's folders: %w", err)
+	}
 	return l.startVirtlogd(ctx)
 }
+
+// noKVM is the file that covers KVM where it can't run guests.
+const noKVM = "no-kvm"
 
 // startVirtlogd starts virtlogd if none listens. It outlives this process.
 func (l *Libvirt) startVirtlogd(ctx context.Context) error {
@@ -174,28 +181,35 @@ func (l *Libvirt) Process() *supervise.Process {
 }
 
 // inside is a command line that runs a program where libvirt's folders are ours.
-// A KVM that can't run guests is covered: libvirtd tries each emulator with it
-// before it answers anything, and some have been seen never to come back.
+//
+// A KVM that can't run guests is covered by a file that nobody may open; where
+// guests are root's it can't be written, which stops root too. libvirtd compares
+// what its emulators have found, as root, with what their account may use: where
+// the two never agree it tries all emulators anew, for seconds, whenever it is
+// asked anything.
 func (l *Libvirt) inside(program ...string) []string {
 	var script strings.Builder
 	var where []string
-	unshare := []string{"unshare", "--mount", "--propagation", "private"}
+	unshare, covered := []string{"unshare", "--mount", "--propagation", "private"}, "bind"
 	if l.Host != nil {
 		where = netns.Command(l.Host.Namespace)
 		unshare = append(unshare, "--uts")
 		fmt.Fprintf(&script, "hostname %s && ", l.Host.Name)
+		covered += ",ro"
+	}
+	var sources []string
+	cover := func(name, own, options string) {
+		sources = append(sources, own)
+		fmt.Fprintf(&script, "mount -o %s \"$%d\" %s && ", options, len(sources), name)
+	}
+	for _, m := range l.mounts() {
+		cover(m.name, m.own, "bind")
 	}
 	if _, err := os.Stat(kvm.Device); err == nil && !kvm.Works() {
-		fmt.Fprintf(&script, "mount --bind /dev/null %s && ", kvm.Device)
+		cover(kvm.Device, filepath.Join(l.Dir, noKVM), covered)
 	}
-	folders := []string{"sh", "-c", "", "sh"}
-	for i, m := range l.mounts() {
-		fmt.Fprintf(&script, "mount --bind \"$%d\" %s && ", i+1, m.name)
-		folders = append(folders, m.own)
-	}
-	fmt.Fprintf(&script, `shift %d && exec "$@"`, len(mounts))
-	folders[2] = script.String()
-	return slices.Concat(where, unshare, folders, program)
+	fmt.Fprintf(&script, `shift %d && exec "$@"`, len(sources))
+	return slices.Concat(where, unshare, []string{"sh", "-c", script.String(), "sh"}, sources, program)
 }
 
 // Keep starts virtlogd again when it has died, until ctx ends.
