@@ -146,6 +146,10 @@ func (c *change) clear(ctx context.Context) error {
 	if err := os.Rename(c.file(rebuildBase), c.file(baseFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return broken(err)
 	}
+	// A rename between two names of one base, of the same image, does nothing.
+	if err := os.Remove(c.file(rebuildBase)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return broken(err)
+	}
 	c.record.Rescue, was.Cleared = nil, true
 	return c.write(c.record)
 }
