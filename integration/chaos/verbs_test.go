@@ -223,9 +223,10 @@ func TestCancelWhileHostsAreDead(t *testing.T) {
 	cancel := gentle[0]
 	cancel.adrift = true
 	// Nobody can finish what a dead host has begun.
-	// The comparison of power with states makes a guest that is off SHUTOFF.
-	off := outcome{"SHUTOFF", operations.ResultFailed}
-	cancel.driven = ends{unbegun: {undriven}, early: {undriven}, crossing: {undriven, lostSoon, off}, beyond: {lostSoon, off}, closing: {driven}, over: {driven}}
+	// The comparison of power with states makes a guest that is off SHUTOFF, and
+	// one whose memory is saved SUSPENDED.
+	off, saved := outcome{"SHUTOFF", operations.ResultFailed}, outcome{"SUSPENDED", operations.ResultFailed}
+	cancel.driven = ends{unbegun: {undriven}, early: {undriven}, crossing: {undriven, lostSoon, off, saved}, beyond: {lostSoon, off, saved}, closing: {driven}, over: {driven}}
 	for name, stories := range map[string][]story{"build": {build}, "delete": {deletion}, "power": powers} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

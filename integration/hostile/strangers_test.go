@@ -66,6 +66,7 @@ var bodies = map[string]string{
 	"POST /os-server-groups":                              `{"server_group": {"name": "x", "policies": ["affinity"]}}`,
 	"POST /servers/{id}/action addFixedIp":                `{"addFixedIp": {"networkId": "` + nothing + `"}}`,
 	"POST /servers/{id}/action removeFixedIp":             `{"removeFixedIp": {"address": "192.0.2.1"}}`,
+	"POST /servers/{id}/action rebuild":                   `{"rebuild": {"imageRef": "` + nothing + `"}}`,
 	"POST /servers/{id}/action os-resetState":             `{"os-resetState": {"state": "active"}}`,
 	"POST /servers/{id}/action addSecurityGroup":          `{"addSecurityGroup": {"name": "x"}}`,
 	"POST /servers/{id}/action removeSecurityGroup":       `{"removeSecurityGroup": {"name": "x"}}`,
@@ -79,6 +80,7 @@ var own = map[string]string{
 	"GET /servers/{id}":   "os_compute_api:servers:show",
 	"PUT /servers/{id}":   "os_compute_api:servers:update",
 	"GET /servers/{server_id}/os-instance-actions/{id}": "os_compute_api:os-instance-actions:show",
+	"POST /servers/{id}/action rebuild":                 "os_compute_api:servers:rebuild",
 }
 
 // rule is the row's own; empty if everybody may.

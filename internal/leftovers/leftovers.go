@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -58,6 +59,9 @@ func run(services Services, list func(Services, context.Context) ([]compute.Made
 			first = slices.DeleteFunc(first, func(l *compute.LeftOver) bool {
 				return !slices.ContainsFunc(again, func(o *compute.LeftOver) bool { return *o == *l })
 			})
+		}
+		if err != nil && faults.As(err).Code == openstack.CodeNoEndpoint {
+			return nil, nil // a cloud without the service has nothing of its
 		}
 		if faults.Is(err, faults.Unavailable) {
 			return []engine.Finding{{Subject: "service", Detail: "it can't be asked: " + faults.As(err).Message}}, nil

@@ -135,7 +135,7 @@ func (c *Caller) client(who identity.Identity, open newClient) (*gophercloud.Ser
 			return client, nil
 		}
 	}
-	return nil, faults.Wrap(err, faults.Unavailable, "EndpointNotFound", "the catalog lacks a service that the request needs")
+	return nil, faults.Wrap(err, faults.Unavailable, CodeNoEndpoint, "the catalog lacks a service that the request needs")
 }
 
 // get reads a document; what may not be seen isn't there, and neither is an id

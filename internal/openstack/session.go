@@ -73,6 +73,9 @@ func (s *Session) Volume(ctx context.Context, projectID string) (*gophercloud.Se
 // interfaces of the catalog, the preferred one first (Nova: valid_interfaces).
 var interfaces = []gophercloud.Availability{gophercloud.AvailabilityInternal, gophercloud.AvailabilityPublic}
 
+// CodeNoEndpoint is the code of a fault that says that the catalog lacks a service.
+const CodeNoEndpoint = "EndpointNotFound"
+
 type newClient = func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)
 
 func (s *Session) client(ctx context.Context, projectID, service string, open newClient) (*gophercloud.ServiceClient, error) {
@@ -86,7 +89,7 @@ func (s *Session) client(ctx context.Context, projectID, service string, open ne
 			return c, nil
 		}
 	}
-	return nil, faults.Wrap(err, faults.Unavailable, "EndpointNotFound", "the catalog has no %s service", service)
+	return nil, faults.Wrap(err, faults.Unavailable, CodeNoEndpoint, "the catalog has no %s service", service)
 }
 
 // login gives the provider of a project, which renews its token by itself.
