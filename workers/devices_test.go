@@ -110,7 +110,7 @@ func (c *cloud) share(t *testing.T, kind operations.Kind, id string, input any, 
 			}
 			holds = append(holds, *line)
 		}
-		accepted, err = c.engine.Accept(t.Context(), tx, engine.Request{Kind: kind, ResourceID: id, ProjectID: "p", UserID: "u", RequestID: "req", Input: input, Holds: holds})
+		accepted, err = c.engine.Accept(t.Context(), tx, engine.Request{Kind: kind, ResourceID: id, ProjectID: "p", UserID: "u", RequestID: "req", Input: input, Effects: holds})
 		return err
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func (a *API) attachInterface(r *rest.Request) (*rest.Response, error) {
 		if err != nil {
 			return err
 		}
-		accepted, err = a.share(r, tx, operations.ServerAttachInterface, server, steps.InterfaceInput{Position: position},
+		accepted, err = a.accept(r, tx, operations.ServerAttachInterface, server, steps.InterfaceInput{Position: position},
 			operations.Effect{Kind: operations.EffectPort, Ref: strconv.Itoa(position)})
 		port.Position = position
 		return err
@@ -171,7 +171,7 @@ func (a *API) detachInterface(r *rest.Request) (*rest.Response, error) {
 		if i < 0 {
 			return faults.New(faults.NotFound, "PortNotFound", "Port %s is not attached", r.Param("id"))
 		}
-		accepted, err = a.share(r, tx, operations.ServerDetachInterface, server, steps.InterfaceInput{Position: rows[i].Position, PortID: rows[i].PortID})
+		accepted, err = a.accept(r, tx, operations.ServerDetachInterface, server, steps.InterfaceInput{Position: rows[i].Position, PortID: rows[i].PortID})
 		return err
 	})
 	if err != nil {

@@ -168,6 +168,15 @@ func (a *API) serverOf(r *rest.Request, rule string) (*compute.Server, error) {
 	return server, r.Enforce(rule, serverTarget(server))
 }
 
+// hostUp refuses what the server's host can't do while it is down.
+func (a *API) hostUp(r *rest.Request, q store.Queryer, hostID string) error {
+	host, err := compute.GetHost(r.Context(), q, hostID)
+	if err != nil || host.Up(a.HostDownAfter) {
+		return err
+	}
+	return faults.New(faults.Conflict, "ServiceUnavailable", "Service is unavailable at this time.")
+}
+
 // serverTarget is what a rule is asked about a server.
 func serverTarget(s *compute.Server) map[string]any {
 	return map[string]any{"project_id": s.ProjectID, "user_id": s.UserID}

@@ -296,9 +296,9 @@ func (a *API) insertParts(ctx context.Context, tx store.Tx, serverID string, b *
 }
 
 // accept has the engine take an operation on a server that tx has locked. Input
-// is what the request asked for beyond that, without secrets; nil is nothing. Had
-// are the effects that the request has had outside.
-func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server *compute.Server, input any, had ...operations.Effect) (engine.Accepted, error) {
+// is what the request asked for beyond that, without secrets; nil is nothing.
+// Effects are what the request has had already (engine.Request.Effects).
+func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server *compute.Server, input any, effects ...operations.Effect) (engine.Accepted, error) {
 	return a.Engine.Accept(r.Context(), tx, engine.Request{
 		Kind:       kind,
 		ResourceID: server.ID,
@@ -306,7 +306,7 @@ func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server 
 		UserID:     r.Identity.UserID,
 		RequestID:  r.ID,
 		Input:      input,
-		Effects:    had,
+		Effects:    effects,
 	})
 }
 

@@ -104,7 +104,7 @@ func (a *API) attachVolume(r *rest.Request) (*rest.Response, error) {
 		if err := addDevice(r, tx, server, &device); err != nil {
 			return err
 		}
-		accepted, err = a.share(r, tx, operations.ServerAttachVolume, server, steps.VolumeInput{VolumeID: volume.ID},
+		accepted, err = a.accept(r, tx, operations.ServerAttachVolume, server, steps.VolumeInput{VolumeID: volume.ID},
 			operations.Effect{Kind: operations.EffectVolume, Ref: volume.ID})
 		return err
 	})
@@ -218,7 +218,7 @@ func (a *API) detachVolume(r *rest.Request) (*rest.Response, error) {
 				return err
 			}
 		}
-		accepted, err = a.share(r, tx, operations.ServerDetachVolume, server, steps.VolumeInput{VolumeID: device.VolumeID})
+		accepted, err = a.accept(r, tx, operations.ServerDetachVolume, server, steps.VolumeInput{VolumeID: device.VolumeID})
 		return err
 	})
 	if err != nil {

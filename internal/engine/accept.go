@@ -18,14 +18,12 @@ type Request struct {
 	ResourceID, ProjectID, UserID, RequestID string
 	// Input becomes JSON; it holds no secret.
 	Input any
-	// Effects are what the request has had outside already, for a kind that is
-	// prepared: the ledger begins with them.
-	Effects []operations.Effect
 	// Parent and RetryOf are operation ids or "".
 	Parent, RetryOf string
-	// Holds are the ledger's lines for what the request's own transaction has
-	// written and only an undo takes back.
-	Holds []operations.Effect
+	// Effects are what the ledger begins with: what the request's own transaction
+	// has written for a kind that shares its resource, or what the request has had
+	// outside for a kind that is prepared.
+	Effects []operations.Effect
 }
 
 // Accepted is what became of a request.
@@ -133,7 +131,7 @@ func (e *Engine) own(ctx context.Context, tx store.Tx, r Request, spec operation
 		return Accepted{}, err
 	}
 	startable := !slices.ContainsFunc(others, func(other Operation) bool { return !givesWay(other, r.Kind) })
-	if err := insert(ctx, tx, spec, op, startable, starterGrace, r.Holds...); err != nil {
+	if err := insert(ctx, tx, spec, op, startable, starterGrace, r.Effects...); err != nil {
 		return Accepted{}, err
 	}
 	if err := preempt(ctx, tx, res, others, r.Kind, op.ID); err != nil {
@@ -143,23 +141,7 @@ func (e *Engine) own(ctx context.Context, tx store.Tx, r Request, spec operation
 		meeting = operations.Meet(others[0].Kind, r.Kind)
 	}
 	generation, err := res.take(ctx, tx, r.ResourceID, op.ID)
-	if err != nil {
-		return Accepted{}, err
-	}
-	accepted := Accepted{OperationID: op.ID, Meeting: meeting, Startable: startable, Generation: generation}
-	return accepted, prepare(ctx, tx, spec, Locked{Operation: *op, lock: lock{generation: generation}}, r.Effects)
-}
-
-// prepare begins the ledger of an operation with what its request has done.
-func prepare(ctx context.Context, tx store.Tx, spec operations.Spec, op Locked, effects []operations.Effect) error {
-	if len(effects) == 0 {
-		return nil
-	}
-	if !spec.Prepared {
-		return faults.New(faults.Internal, "NotPrepared", "a request for %s has effects of its own", spec.Kind)
-	}
-	_, err := op.Intend(ctx, tx, effects...)
-	return err
+	return Accepted{OperationID: op.ID, Meeting: meeting, Startable: startable, Generation: generation}, err
 }
 
 // replace puts the operation in the place of one that has not begun.
@@ -179,7 +161,7 @@ func (e *Engine) wait(ctx context.Context, tx store.Tx, r Request, spec operatio
 	if err != nil {
 		return Accepted{}, err
 	}
-	if err := insert(ctx, tx, spec, op, false, 0, r.Holds...); err != nil {
+	if err := insert(ctx, tx, spec, op, false, 0, r.Effects...); err != nil {
 		return Accepted{}, err
 	}
 	if err := preempt(ctx, tx, res, others, r.Kind, op.ID); err != nil {

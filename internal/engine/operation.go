@@ -127,9 +127,12 @@ func unfinished(ctx context.Context, tx store.Tx, id string) (*Operation, error)
 // that accepted it before the dispatcher takes it.
 const starterGrace = 2 * time.Second
 
-// insert writes a new operation. One whose turn it is may be started after
-// grace; one that waits may not be started.
-func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operation, startable bool, grace time.Duration, holds ...operations.Effect) error {
+// insert writes a new operation and the effects that its ledger begins with. One
+// whose turn it is may be started after grace; one that waits may not be started.
+func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operation, startable bool, grace time.Duration, effects ...operations.Effect) error {
+	if len(effects) > 0 && spec.Exclusive && !spec.Prepared {
+		return faults.New(faults.Internal, "NotPrepared", "a request for %s has effects of its own", spec.Kind)
+	}
 	op.ID = operations.NewID(spec.Kind, op.ResourceID, time.Now())
 	op.Kind, op.ResourceType = spec.Kind, spec.Resource
 	_, err := tx.Exec(ctx, `
@@ -142,8 +145,8 @@ func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operatio
 	if err != nil {
 		return fmt.Errorf("accept %s: %w", op.ID, store.Translate(err))
 	}
-	if len(holds) > 0 {
-		if _, err := (Locked{Operation: *op}).Intend(ctx, tx, holds...); err != nil {
+	if len(effects) > 0 {
+		if _, err := (Locked{Operation: *op}).Intend(ctx, tx, effects...); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func (e *Engine) share(ctx context.Context, tx store.Tx, r Request, spec operati
 	if !accepted.Startable {
 		accepted.Meeting = operations.Queue
 	}
-	err = insert(ctx, tx, spec, op, accepted.Startable, starterGrace, r.Holds...)
+	err = insert(ctx, tx, spec, op, accepted.Startable, starterGrace, r.Effects...)
 	accepted.OperationID = op.ID
 	return accepted, err
 }

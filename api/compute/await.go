@@ -1,7 +1,7 @@
 package compute
 
-// Operations that share their server, and requests that wait for their
-// operation, as the original answers them when the work is done.
+// Requests that wait for their operation, as the original answers them when the
+// work is done.
 
 import (
 	"time"
@@ -10,17 +10,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
-	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/compute"
 )
-
-// share accepts an operation that shares the server; holds are what the
-// request's transaction has written for it.
-func (a *API) share(r *rest.Request, tx store.Tx, kind operations.Kind, server *compute.Server, input any, holds ...operations.Effect) (engine.Accepted, error) {
-	return a.Engine.Accept(r.Context(), tx, engine.Request{
-		Kind: kind, ResourceID: server.ID, ProjectID: server.ProjectID, UserID: r.Identity.UserID, RequestID: r.ID, Input: input, Holds: holds,
-	})
-}
 
 const (
 	// waitsFor is how long a request waits for its operation; what lasts longer
@@ -74,13 +64,4 @@ func failureOf(op engine.Operation) error {
 		kind = faults.Internal
 	}
 	return faults.New(kind, op.ErrorCode, "%s", op.Message)
-}
-
-// hostUp refuses what the server's host can't do while it is down.
-func (a *API) hostUp(r *rest.Request, q store.Queryer, hostID string) error {
-	host, err := compute.GetHost(r.Context(), q, hostID)
-	if err != nil || host.Up(a.HostDownAfter) {
-		return err
-	}
-	return faults.New(faults.Conflict, "ServiceUnavailable", "Service is unavailable at this time.")
 }
