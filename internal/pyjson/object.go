@@ -30,6 +30,9 @@ func (o *Object) Keys() []string {
 	return o.keys
 }
 
+// At gives the key and value at a place in the order.
+func (o *Object) At(i int) (key, value any) { return o.keys[i], o.values[o.keys[i]] }
+
 // Get gives the value of a key and whether it is there.
 func (o *Object) Get(key string) (any, bool) {
 	if o == nil {

@@ -11,6 +11,12 @@ import (
 	"unicode"
 )
 
+// Mapping is what is printed as a dict: an Object, or a map of another package.
+type Mapping interface {
+	Len() int
+	At(i int) (key, value any)
+}
+
 // Repr is Python's repr(value).
 func Repr(value any) string {
 	var b strings.Builder
@@ -47,15 +53,16 @@ func repr(b *strings.Builder, value any) {
 			repr(b, item)
 		}
 		b.WriteByte(']')
-	case *Object:
+	case Mapping:
 		b.WriteByte('{')
-		for i, key := range v.Keys() {
+		for i := range v.Len() {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			reprString(b, key)
+			key, item := v.At(i)
+			repr(b, key)
 			b.WriteString(": ")
-			repr(b, v.values[key])
+			repr(b, item)
 		}
 		b.WriteByte('}')
 	default:

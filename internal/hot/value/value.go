@@ -194,46 +194,8 @@ func TypeName(v any) string {
 }
 
 // Str is Python's str(v), and Repr its repr(v).
-func Str(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	return Repr(v)
-}
-
-// Repr is Python's repr(v).
-func Repr(v any) string {
-	var b strings.Builder
-	repr(&b, v)
-	return b.String()
-}
-
-func repr(b *strings.Builder, v any) {
-	switch x := v.(type) {
-	case []any:
-		b.WriteByte('[')
-		for i, item := range x {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			repr(b, item)
-		}
-		b.WriteByte(']')
-	case *Map:
-		b.WriteByte('{')
-		for i, key := range x.Keys() {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			repr(b, key)
-			b.WriteString(": ")
-			repr(b, x.values[i])
-		}
-		b.WriteByte('}')
-	default:
-		b.WriteString(pyjson.Repr(v))
-	}
-}
+func Str(v any) string  { return pyjson.Str(v) }
+func Repr(v any) string { return pyjson.Repr(v) }
 
 // Short is the first n characters of repr(v), made without the rest of it.
 func Short(v any, n int) string {

@@ -199,3 +199,62 @@ func (a *arguments) dict(i int) (*value.Map, error) {
 	}
 	return d, nil
 }
+
+// each gives f each element of the argument at a place, until it wants no more.
+func (a *arguments) each(i int, f func(item any) (more bool, err error)) error {
+	items, err := a.collection(i)
+	if err != nil {
+		return err
+	}
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		if more, err := f(item); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofList is a function whose first argument is a list.
+func ofList(f func(a *arguments, list []any) (any, error)) builtin {
+	return func(a *arguments) (any, error) {
+		list, err := a.items(0)
+		if err != nil {
+			return nil, err
+		}
+		return f(a, list)
+	}
+}
+
+// ofMap is a function whose first argument is a map.
+func ofMap(f func(a *arguments, d *value.Map) (any, error)) builtin {
+	return func(a *arguments) (any, error) {
+		d, err := a.dict(0)
+		if err != nil {
+			return nil, err
+		}
+		return f(a, d)
+	}
+}
+
+// given says whether there is an argument at a place, or of a name.
+func (a *arguments) given(i int, name string) bool { return a.has(i) || a.named[name] != nil }
+
+// applied is the lambda at a place worked out for arguments.
+func (a *arguments) applied(i int, args ...any) (any, error) {
+	f, err := a.lambda(i)
+	if err != nil {
+		return nil, err
+	}
+	return a.m.apply(f, args...)
+}
+
+// made is what the lambda at a place makes of an element; without one, itself.
+func (a *arguments) made(i int, item any) (any, error) {
+	if !a.has(i) {
+		return item, nil
+	}
+	return a.applied(i, item)
+}

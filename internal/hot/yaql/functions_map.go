@@ -9,14 +9,14 @@ import (
 func mapFunctions() map[string]builtin {
 	return map[string]builtin{
 		"dict":          dict,
-		"keys":          func(a *arguments) (any, error) { d, err := a.dict(0); return append([]any{}, d.Keys()...), err },
-		"values":        mapValues,
-		"items":         mapItems,
-		"get":           get,
-		"containsKey":   func(a *arguments) (any, error) { return keyed(a, (*value.Map).Has) },
-		"containsValue": containsValue,
+		"keys":          ofMap(func(_ *arguments, d *value.Map) (any, error) { return append([]any{}, d.Keys()...), nil }),
+		"values":        ofMap(mapValues),
+		"items":         ofMap(mapItems),
+		"get":           ofMap(get),
+		"containsKey":   ofMap(containsKey),
+		"containsValue": ofMap(containsValue),
 		"set":           set,
-		"deleteAll":     deleteAll,
+		"deleteAll":     ofMap(deleteAll),
 		"toDict":        toDict,
 		"groupBy":       groupBy,
 		"mergeWith":     mergeWith,
@@ -27,8 +27,8 @@ func mapFunctions() map[string]builtin {
 func dict(a *arguments) (any, error) {
 	made := &value.Map{}
 	put := func(key, v any) error {
-		if !value.Hashable(key) {
-			return value.Errorf("TypeError", "unhashable type: '%s'", value.TypeName(key))
+		if err := hashable(key); err != nil {
+			return err
 		}
 		made.Set(key, v)
 		return a.m.fits(itemSize * 3 * made.Len())
@@ -78,11 +78,7 @@ func dict(a *arguments) (any, error) {
 	return made, nil
 }
 
-func mapValues(a *arguments) (any, error) {
-	d, err := a.dict(0)
-	if err != nil {
-		return nil, err
-	}
+func mapValues(_ *arguments, d *value.Map) (any, error) {
 	list := make([]any, d.Len())
 	for i := range list {
 		_, list[i] = d.At(i)
@@ -90,11 +86,7 @@ func mapValues(a *arguments) (any, error) {
 	return list, nil
 }
 
-func mapItems(a *arguments) (any, error) {
-	d, err := a.dict(0)
-	if err != nil {
-		return nil, err
-	}
+func mapItems(_ *arguments, d *value.Map) (any, error) {
 	list := make([]any, d.Len())
 	for i := range list {
 		key, v := d.At(i)
@@ -103,11 +95,7 @@ func mapItems(a *arguments) (any, error) {
 	return list, nil
 }
 
-func get(a *arguments) (any, error) {
-	d, err := a.dict(0)
-	if err != nil {
-		return nil, err
-	}
+func get(a *arguments, d *value.Map) (any, error) {
 	key, err := a.value(1)
 	if err != nil {
 		return nil, err
@@ -118,20 +106,12 @@ func get(a *arguments) (any, error) {
 	return a.or(2, "default", nil)
 }
 
-func keyed(a *arguments, f func(d *value.Map, key any) bool) (any, error) {
-	d, err := a.dict(0)
-	if err != nil {
-		return nil, err
-	}
+func containsKey(a *arguments, d *value.Map) (any, error) {
 	key, err := a.value(1)
-	return f(d, key), err
+	return d.Has(key), err
 }
 
-func containsValue(a *arguments) (any, error) {
-	d, err := a.dict(0)
-	if err != nil {
-		return nil, err
-	}
+func containsValue(a *arguments, d *value.Map) (any, error) {
 	wanted, err := a.value(1)
 	if err != nil {
 		return nil, err
@@ -180,11 +160,7 @@ func set(a *arguments) (any, error) {
 	return list, nil
 }
 
-func deleteAll(a *arguments) (any, error) {
-	d, err := a.dict(0)
-	if err != nil {
-		return nil, err
-	}
+func deleteAll(a *arguments, d *value.Map) (any, error) {
 	keys, err := a.items(1)
 	if err != nil {
 		return nil, err
@@ -193,81 +169,56 @@ func deleteAll(a *arguments) (any, error) {
 }
 
 func toDict(a *arguments) (any, error) {
-	items, err := a.collection(0)
-	if err != nil {
-		return nil, err
-	}
-	key, err := a.lambda(1)
-	if err != nil {
-		return nil, err
-	}
 	made := &value.Map{}
-	for item, err := range items {
-		if err != nil {
-			return nil, err
-		}
-		k, err := a.m.apply(key, item)
-		if err != nil {
-			return nil, err
-		}
-		v := item
-		if a.has(2) {
-			if v, err = a.applied(2, item); err != nil {
-				return nil, err
-			}
-		}
-		if !value.Hashable(k) {
-			return nil, value.Errorf("TypeError", "unhashable type: '%s'", value.TypeName(k))
-		}
-		made.Set(k, v)
-	}
-	return made, nil
+	err := a.eachPair(func(key, v any) { made.Set(key, v) })
+	return made, err
 }
 
-// applied is the lambda at a place worked out for arguments.
-func (a *arguments) applied(i int, args ...any) (any, error) {
-	f, err := a.lambda(i)
-	if err != nil {
-		return nil, err
+// eachPair gives f the key and the value that lambdas make of each element.
+func (a *arguments) eachPair(f func(key, v any)) error {
+	if _, err := a.lambda(1); err != nil {
+		return err
 	}
-	return a.m.apply(f, args...)
+	return a.each(0, func(item any) (more bool, err error) {
+		key, err := a.applied(1, item)
+		if err != nil {
+			return false, err
+		}
+		v, err := a.made(2, item)
+		if err != nil {
+			return false, err
+		}
+		if err := hashable(key); err != nil {
+			return false, err
+		}
+		f(key, v)
+		return true, nil
+	})
+}
+
+func hashable(key any) error {
+	if !value.Hashable(key) {
+		return value.Errorf("TypeError", "unhashable type: '%s'", value.TypeName(key))
+	}
+	return nil
 }
 
 // groupBy gives lists of a key and what belongs to it.
 func groupBy(a *arguments) (any, error) {
-	items, err := a.collection(0)
-	if err != nil {
-		return nil, err
-	}
 	groups := &value.Map{}
-	for item, err := range items {
-		if err != nil {
-			return nil, err
-		}
-		key, err := a.applied(1, item)
-		if err != nil {
-			return nil, err
-		}
-		v := item
-		if a.has(2) {
-			if v, err = a.applied(2, item); err != nil {
-				return nil, err
-			}
-		}
-		if !value.Hashable(key) {
-			return nil, value.Errorf("TypeError", "unhashable type: '%s'", value.TypeName(key))
-		}
+	err := a.eachPair(func(key, v any) {
 		group, _ := groups.Get(key)
 		members, _ := group.([]any)
 		groups.Set(key, append(members, v))
+	})
+	if err != nil {
+		return nil, err
 	}
 	list := make([]any, groups.Len())
 	for i := range list {
 		key, members := groups.At(i)
-		if a.has(3) {
-			if members, err = a.applied(3, members); err != nil {
-				return nil, err
-			}
+		if members, err = a.made(3, members); err != nil {
+			return nil, err
 		}
 		list[i] = []any{key, members}
 	}
