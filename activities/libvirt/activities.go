@@ -92,11 +92,7 @@ func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOu
 	if err != nil {
 		return steps.BuildOut{}, err
 	}
-	guest, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
-		if err := a.builds.Acquire(ctx, 1); err != nil {
-			return Guest{}, err
-		}
-		defer a.builds.Release(1)
+	guest, err := a.slotted(ctx, a.builds, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {
 			return Guest{}, err
 		}
@@ -144,6 +140,17 @@ func (a *Activities) observe(ctx context.Context, t steps.Token) (steps.PowerOut
 
 // mark names what a reboot is done for: its operation, and the attempt in it.
 func mark(t steps.Token) string { return fmt.Sprintf("%s#%d", t.OperationID, t.Attempt) }
+
+// slotted is guest for f that is one of so many on the host at once.
+func (a *Activities) slotted(ctx context.Context, slots *semaphore.Weighted, t steps.Token, why act, f func(context.Context, Confirm) (Guest, error)) (Guest, error) {
+	return a.guest(ctx, t, why, func(ctx context.Context, confirm Confirm) (Guest, error) {
+		if err := slots.Acquire(ctx, 1); err != nil {
+			return Guest{}, err
+		}
+		defer slots.Release(1)
+		return f(ctx, confirm)
+	})
+}
 
 // guest runs f as the server's only step, within the fence and with heartbeats.
 func (a *Activities) guest(ctx context.Context, t steps.Token, why act, f func(context.Context, Confirm) (Guest, error)) (Guest, error) {

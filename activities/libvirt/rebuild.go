@@ -15,11 +15,7 @@ func (a *Activities) PrepareImage(ctx context.Context, in steps.PrepareImageIn) 
 	if _, err := weigh(in.Token, in.Spec); err != nil {
 		return struct{}{}, err
 	}
-	_, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, _ Confirm) (Guest, error) {
-		if err := a.builds.Acquire(ctx, 1); err != nil {
-			return Guest{}, err
-		}
-		defer a.builds.Release(1)
+	_, err := a.slotted(ctx, a.builds, in.Token, actPower, func(ctx context.Context, _ Confirm) (Guest, error) {
 		return Guest{}, a.driver.PrepareImage(ctx, in.Spec)
 	})
 	return struct{}{}, err
@@ -32,11 +28,7 @@ func (a *Activities) Rebuild(ctx context.Context, in steps.RebuildIn) (steps.Pow
 	if err != nil {
 		return steps.PowerOut{}, err
 	}
-	guest, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
-		if err := a.builds.Acquire(ctx, 1); err != nil {
-			return Guest{}, err
-		}
-		defer a.builds.Release(1)
+	guest, err := a.slotted(ctx, a.builds, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {
 			return Guest{}, err
 		}

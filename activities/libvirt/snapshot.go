@@ -40,11 +40,7 @@ func (a *Activities) Snapshot(ctx context.Context, in steps.SnapshotIn) (struct{
 	if !validID(in.ImageID) {
 		return struct{}{}, faults.New(faults.Invalid, "InvalidImage", "%q is no image id", in.ImageID)
 	}
-	_, err := a.guest(ctx, in.Token, actSnapshot, func(ctx context.Context, confirm Confirm) (Guest, error) {
-		if err := a.snapshots.Acquire(ctx, 1); err != nil {
-			return Guest{}, err
-		}
-		defer a.snapshots.Release(1)
+	_, err := a.slotted(ctx, a.snapshots, in.Token, actSnapshot, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		_, err := a.driver.Snapshot(ctx, in.Token.ServerID, in.ImageID, confirm)
 		return Guest{}, err
 	})
@@ -56,11 +52,7 @@ func (a *Activities) Upload(ctx context.Context, in steps.UploadIn) (struct{}, e
 	if !validID(in.ImageID) {
 		return struct{}{}, faults.New(faults.Invalid, "InvalidImage", "%q is no image id", in.ImageID)
 	}
-	_, err := a.guest(ctx, in.Token, actSnapshot, func(ctx context.Context, confirm Confirm) (Guest, error) {
-		if err := a.snapshots.Acquire(ctx, 1); err != nil {
-			return Guest{}, err
-		}
-		defer a.snapshots.Release(1)
+	_, err := a.slotted(ctx, a.snapshots, in.Token, actSnapshot, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		if err := a.upload(ctx, in, confirm); err != nil {
 			return Guest{}, err
 		}

@@ -257,18 +257,9 @@ func (a *API) tellNext(r *rest.Request, tx store.Tx, server *compute.Server, p *
 
 // showRebuilt is the answer: the server as it will be.
 func (a *API) showRebuilt(r *rest.Request, server *compute.Server, boot compute.BootData) (*rest.Response, error) {
-	view, err := a.viewAlone(r, server)
+	shown, err := a.showChanged(r, server)
 	if err != nil {
 		return nil, err
-	}
-	shown := view.detail()
-	if !r.Has(75) {
-		for name := range shown {
-			if !slices.Contains(shownAfterUpdate, name) {
-				delete(shown, name)
-			}
-		}
-		shown["addresses"] = plainAddresses(view.addresses())
 	}
 	delete(shown, "OS-EXT-SRV-ATTR:user_data")
 	shown["adminPass"] = boot.AdminPassword

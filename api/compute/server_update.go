@@ -43,6 +43,15 @@ func (a *API) updateServer(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	shown, err := a.showChanged(r, server)
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(map[string]any{"server": shown}), nil
+}
+
+// showChanged is a server as the answers of an update and a rebuild have it.
+func (a *API) showChanged(r *rest.Request, server *compute.Server) (map[string]any, error) {
 	view, err := a.viewAlone(r, server)
 	if err != nil {
 		return nil, err
@@ -50,17 +59,17 @@ func (a *API) updateServer(r *rest.Request) (*rest.Response, error) {
 	shown := view.detail()
 	if !r.Has(75) {
 		for name := range shown {
-			if !slices.Contains(shownAfterUpdate, name) {
+			if !slices.Contains(shownChanged, name) {
 				delete(shown, name)
 			}
 		}
 		shown["addresses"] = plainAddresses(view.addresses())
 	}
-	return rest.JSON(map[string]any{"server": shown}), nil
+	return shown, nil
 }
 
-// shownAfterUpdate are the fields that an update's answer had until 2.74.
-var shownAfterUpdate = []string{
+// shownChanged are the fields that those answers had until 2.74.
+var shownChanged = []string{
 	"id", "name", "status", "tenant_id", "user_id", "metadata", "hostId", "image", "flavor", "created", "updated", "addresses",
 	"accessIPv4", "accessIPv6", "links", "progress", "fault", "OS-DCF:diskConfig",
 	"locked", "description", "tags", "trusted_image_certificates", "server_groups", "locked_reason",

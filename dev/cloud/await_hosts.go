@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -18,11 +17,7 @@ const hostPatience = 5 * time.Minute
 // awaitHosts returns once all hosts have reported since this start.
 func (c *cloud) awaitHosts(ctx context.Context) error {
 	began := time.Now()
-	dsn, err := c.dsn()
-	if err != nil {
-		return err
-	}
-	db, err := store.Open(ctx, dsn, 1)
+	db, err := c.database(ctx)
 	if err != nil {
 		return err
 	}

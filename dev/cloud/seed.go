@@ -31,14 +31,19 @@ func (c *cloud) seed(ctx context.Context) error {
 	return nil
 }
 
+// database is Holdfast's, for what the cloud reads and writes itself.
+func (c *cloud) database(ctx context.Context) (*store.DB, error) {
+	dsn, err := c.dsn()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, dsn, 1)
+}
+
 // seedFlavors makes the flavors of a cloud that has none at all, so that a later
 // start brings none back that its user has deleted.
 func (c *cloud) seedFlavors(ctx context.Context) error {
-	dsn, err := c.dsn()
-	if err != nil {
-		return err
-	}
-	db, err := store.Open(ctx, dsn, 1)
+	db, err := c.database(ctx)
 	if err != nil {
 		return err
 	}

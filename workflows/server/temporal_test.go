@@ -7,6 +7,7 @@ package server_test
 
 import (
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,7 +25,18 @@ import (
 
 var record = flag.Bool("record", false, "write the histories of TestOnTemporal to testdata/histories")
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+// waiting is how many tests run at once: stories on a real server wait for most
+// of their time.
+const waiting = "8"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", waiting); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testenv.Main(m)
+}
 
 // told is a story on Temporal and how it ends there.
 type told struct {
