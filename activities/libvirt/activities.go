@@ -21,9 +21,6 @@ import (
 // quotas-and-limits.json, max_concurrent_builds).
 const DefaultBuilds = 10
 
-// maxSpec is the most that a server's spec may weigh.
-const maxSpec = 64 << 10
-
 // Options of one host's activities.
 type Options struct {
 	Driver Driver

@@ -5,7 +5,6 @@ package libvirt
 
 import (
 	"context"
-	"encoding/json"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
@@ -40,12 +39,9 @@ func (a *Activities) Fetch(ctx context.Context, in steps.FetchIn) (out steps.Fet
 	if a.puller == nil {
 		return out, faults.New(faults.Internal, "NoHostLink", "this host can't fetch from others")
 	}
-	if in.Spec.ServerID != in.Token.ServerID {
-		return out, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", in.Spec.ServerID, in.Token.ServerID)
-	}
-	data, err := json.Marshal(in.Spec)
-	if err != nil || len(data) > maxSpec {
-		return out, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", in.Spec.ServerID, maxSpec)
+	data, err := weigh(in.Token, in.Spec)
+	if err != nil {
+		return out, err
 	}
 	_, err = a.guest(ctx, in.Token, actBuild, func(ctx context.Context, confirm Confirm) (Guest, error) {
 		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {

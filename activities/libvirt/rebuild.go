@@ -4,9 +4,7 @@ package libvirt
 
 import (
 	"context"
-	"encoding/json"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/steps"
 )
 
@@ -35,16 +33,4 @@ func (a *Activities) Rebuild(ctx context.Context, in steps.RebuildIn) (steps.Pow
 		return a.driver.Rebuild(ctx, in, mark(in.Token), confirm)
 	})
 	return steps.PowerOut{PowerState: guest.shown()}, err
-}
-
-// weigh gives a spec as JSON, if it is the token's and no larger than it may be.
-func weigh(t steps.Token, spec steps.ServerSpec) ([]byte, error) {
-	if spec.ServerID != t.ServerID {
-		return nil, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", spec.ServerID, t.ServerID)
-	}
-	data, err := json.Marshal(spec)
-	if err != nil || len(data) > maxSpec {
-		return nil, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", spec.ServerID, maxSpec)
-	}
-	return data, nil
 }

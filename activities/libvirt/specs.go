@@ -15,7 +15,11 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/statedir"
+	"holdfast.dev/internal/steps"
 )
+
+// maxSpec is the most that a server's spec may weigh.
+const maxSpec = 64 << 10
 
 // specs are those of one host, a file per server.
 type specs struct{ dir string }
@@ -88,4 +92,16 @@ func (a *Activities) Generation(serverID string) int64 {
 		return 0
 	}
 	return stood.Generation
+}
+
+// weigh gives a spec as JSON, if it is the token's and no larger than it may be.
+func weigh(t steps.Token, spec steps.ServerSpec) ([]byte, error) {
+	if spec.ServerID != t.ServerID {
+		return nil, faults.New(faults.Invalid, "InvalidServer", "spec of server %q under the token of %q", spec.ServerID, t.ServerID)
+	}
+	data, err := json.Marshal(spec)
+	if err != nil || len(data) > maxSpec {
+		return nil, faults.New(faults.Invalid, "SpecTooLarge", "the spec of server %s is larger than %d bytes", spec.ServerID, maxSpec)
+	}
+	return data, nil
 }

@@ -11,14 +11,13 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
-
-const plugRule = "os_compute_api:os-attach-interfaces:"
 
 // withInterfaces are the states in which a server may be given interfaces, and
 // lose them.
@@ -66,7 +65,7 @@ func (a *API) attachInterface(r *rest.Request) (*rest.Response, error) {
 			return nil, err
 		}
 	}
-	server, err := a.serverOf(r, plugRule+"create")
+	server, err := a.serverOf(r, interfaceRule+"create")
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func (a *API) attachInterface(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	var accepted engine.Accepted
-	err = a.onServer(r, plugRule+"create", func(tx store.Tx, server *compute.Server) error {
+	err = a.onServer(r, interfaceRule+"create", func(tx store.Tx, server *compute.Server) error {
 		if err := attachingInterface.check(r, server); err != nil {
 			return err
 		}
@@ -134,7 +133,8 @@ func (a *API) findPort(r *rest.Request, port *compute.ServerPort) error {
 
 // showAttached shows the interface as Neutron has bound it.
 func (a *API) showAttached(r *rest.Request, serverID string, position int) (*rest.Response, error) {
-	if _, err := a.serverOf(r, plugRule+"show"); err != nil {
+	server, err := a.serverOf(r, interfaceRule+"show")
+	if err != nil {
 		return nil, err
 	}
 	rows, err := compute.ServerPorts(r.Context(), a.DB.Pool, serverID)
@@ -145,21 +145,17 @@ func (a *API) showAttached(r *rest.Request, serverID string, position int) (*res
 	if i < 0 || !rows[i].Bound {
 		return nil, faults.New(faults.Unavailable, "InterfaceAttachFailed", "Failed to attach network adapter device to %s", serverID)
 	}
-	row := rows[i]
-	shown := map[string]any{"port_id": row.PortID, "net_id": row.NetworkID, "mac_addr": row.MAC, "fixed_ips": row.FixedIPs, "port_state": "DOWN"}
-	if row.Active {
-		shown["port_state"] = "ACTIVE"
+	port := openstack.Interface{ID: rows[i].PortID, NetworkID: rows[i].NetworkID, MAC: rows[i].MAC, Status: "DOWN", FixedIPs: rows[i].FixedIPs}
+	if rows[i].Active {
+		port.Status = "ACTIVE"
 	}
-	if r.Has(70) {
-		shown["tag"] = textOrNil(row.Tag)
-	}
-	return rest.JSON(map[string]any{"interfaceAttachment": shown}), nil
+	return rest.JSON(map[string]any{"interfaceAttachment": interfaceView(r, server, port)}), nil
 }
 
 // detachInterface takes an interface from the server.
 func (a *API) detachInterface(r *rest.Request) (*rest.Response, error) {
 	var accepted engine.Accepted
-	err := a.onServer(r, plugRule+"delete", func(tx store.Tx, server *compute.Server) error {
+	err := a.onServer(r, interfaceRule+"delete", func(tx store.Tx, server *compute.Server) error {
 		if err := detachingInterface.check(r, server); err != nil {
 			return err
 		}

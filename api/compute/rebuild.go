@@ -113,11 +113,8 @@ func (a *API) rebuild(r *rest.Request) (*rest.Response, error) {
 
 // planRebuild checks the request in the original's order.
 func (a *API) planRebuild(r *rest.Request, asked *rebuildRequest) (*rebuilding, error) {
-	server, err := compute.GetServer(r.Context(), a.DB.Pool, r.Identity.Scope(), r.Param("id"))
+	server, err := a.serverOf(r, policyRebuild)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.Enforce(policyRebuild, serverTarget(server)); err != nil {
 		return nil, err
 	}
 	if asked.Certificates != nil {
@@ -167,10 +164,7 @@ func (a *API) rebuildKey(r *rest.Request, p *rebuilding) error {
 		return nil
 	}
 	var err error
-	p.key, err = compute.GetKeypair(r.Context(), a.DB.Pool, r.Identity.UserID, *p.KeyName)
-	if faults.Is(err, faults.NotFound) {
-		return faults.New(faults.Invalid, "KeypairNotFound", "Invalid key_name provided.")
-	}
+	p.key, err = a.keypairOf(r, *p.KeyName)
 	return err
 }
 
@@ -198,17 +192,7 @@ func (a *API) rebuildFrom(r *rest.Request, server *compute.Server, p *rebuilding
 	if err := fits(image, &server.Flavor, root); err != nil {
 		return err
 	}
-	for _, attached := range server.Volumes {
-		volume, err := a.Neighbours.Volume(r.Context(), r.Identity, attached.ID)
-		if err != nil {
-			return err
-		}
-		if volume.Status != "in-use" {
-			return faults.New(faults.Invalid, "InvalidVolume", "Invalid volume: volume '%s' status must be 'in-use'. Currently in '%s' status",
-				attached.ID, volume.Status)
-		}
-	}
-	return nil
+	return a.volumesInUse(r, server, faults.Invalid)
 }
 
 // rebuiltVolume is the volume that a server boots from; it is left as it is, so

@@ -37,11 +37,8 @@ func (a *API) rescue(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := compute.GetServer(r.Context(), a.DB.Pool, r.Identity.Scope(), r.Param("id"))
+	server, err := a.serverOf(r, policyRescue)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.Enforce(policyRescue, serverTarget(server)); err != nil {
 		return nil, err
 	}
 	if err := rescuable.check(r, server); err != nil {
@@ -96,17 +93,25 @@ func (a *API) rescueFrom(r *rest.Request, server *compute.Server, imageRef strin
 		}
 		from.ImageProperties = image.Properties
 	}
+	if err := a.volumesInUse(r, server, faults.Conflict); err != nil {
+		return from, err
+	}
+	return from, a.rescuesVolume(r, server, from)
+}
+
+// volumesInUse refuses, by a fault of a kind, a server whose volumes are anything
+// but in use.
+func (a *API) volumesInUse(r *rest.Request, server *compute.Server, kind faults.Kind) error {
 	for _, attached := range server.Volumes {
 		volume, err := a.Neighbours.Volume(r.Context(), r.Identity, attached.ID)
 		if err != nil {
-			return from, err
+			return err
 		}
 		if volume.Status != "in-use" {
-			return from, faults.New(faults.Conflict, "InvalidVolume", "Invalid volume: volume '%s' status must be 'in-use'. Currently in '%s' status",
-				attached.ID, volume.Status)
+			return faults.New(kind, "InvalidVolume", "Invalid volume: volume '%s' status must be 'in-use'. Currently in '%s' status", attached.ID, volume.Status)
 		}
 	}
-	return from, a.rescuesVolume(r, server, from)
+	return nil
 }
 
 // rescuesVolume refuses a server that boots from a volume, unless it can keep its

@@ -5,6 +5,7 @@ package compute
 // (contracts: action-preconditions.json).
 
 import (
+	"cmp"
 	"slices"
 
 	"holdfast.dev/api/rest"
@@ -144,11 +145,7 @@ func (a *API) reboot(r *rest.Request) (*rest.Response, error) {
 // the rule lets the caller do it to that server.
 func (a *API) onServer(r *rest.Request, rule string, do func(store.Tx, *compute.Server) error) error {
 	return a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		id := r.Param("server_id")
-		if id == "" {
-			id = r.Param("id")
-		}
-		server, err := compute.LockServer(r.Context(), tx, r.Identity.Scope(), id)
+		server, err := compute.LockServer(r.Context(), tx, r.Identity.Scope(), serverID(r))
 		if err != nil {
 			return err
 		}
@@ -159,9 +156,12 @@ func (a *API) onServer(r *rest.Request, rule string, do func(store.Tx, *compute.
 	})
 }
 
+// serverID is the server that the path names.
+func serverID(r *rest.Request) string { return cmp.Or(r.Param("server_id"), r.Param("id")) }
+
 // serverOf gives the server that the path names, for reading.
 func (a *API) serverOf(r *rest.Request, rule string) (*compute.Server, error) {
-	server, err := compute.GetServer(r.Context(), a.DB.Pool, r.Identity.Scope(), r.Param("server_id"))
+	server, err := compute.GetServer(r.Context(), a.DB.Pool, r.Identity.Scope(), serverID(r))
 	if err != nil {
 		return nil, err
 	}

@@ -119,11 +119,8 @@ func (a *API) makeImage(r *rest.Request, action powerAction, asked *imageRequest
 
 // planImage checks the request and says what image is to be made.
 func (a *API) planImage(r *rest.Request, action powerAction, asked *imageRequest) (*imaging, map[string]any, error) {
-	server, err := compute.GetServer(r.Context(), a.DB.Pool, r.Identity.Scope(), r.Param("id"))
+	server, err := a.serverOf(r, action.policy)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := r.Enforce(action.policy, serverTarget(server)); err != nil {
 		return nil, nil, err
 	}
 	if err := a.fewProperties(r, asked.Metadata); err != nil {

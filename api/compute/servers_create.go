@@ -102,15 +102,21 @@ func (a *API) giveKey(r *rest.Request, b *build) error {
 	if b.asked.KeyName == nil {
 		return nil
 	}
-	key, err := compute.GetKeypair(r.Context(), a.DB.Pool, r.Identity.UserID, *b.asked.KeyName)
-	if faults.Is(err, faults.NotFound) {
-		return faults.New(faults.Invalid, "KeypairNotFound", "Invalid key_name provided.")
-	}
+	key, err := a.keypairOf(r, *b.asked.KeyName)
 	if err != nil {
 		return err
 	}
 	b.boot.KeyName, b.boot.KeyType, b.boot.KeyData = key.Name, key.Type, key.PublicKey
 	return nil
+}
+
+// keypairOf is the caller's keypair that a body names.
+func (a *API) keypairOf(r *rest.Request, name string) (*compute.Keypair, error) {
+	key, err := compute.GetKeypair(r.Context(), a.DB.Pool, r.Identity.UserID, name)
+	if faults.Is(err, faults.NotFound) {
+		return nil, faults.New(faults.Invalid, "KeypairNotFound", "Invalid key_name provided.")
+	}
+	return key, err
 }
 
 // checkPlacement refuses zones and hosts that aren't there.

@@ -5,7 +5,6 @@ package compute
 // action-preconditions.json, other_operations).
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -49,25 +48,9 @@ type volumeRequest struct {
 	VolumeID            string  `json:"volumeId"`
 	Device              *string `json:"device"`
 	Tag                 *string `json:"tag"`
-	DeleteOnTermination *loose  `json:"delete_on_termination"`
+	DeleteOnTermination *truth  `json:"delete_on_termination"`
 	ServerID            *string `json:"serverId"`
 	ID                  *string `json:"id"`
-}
-
-// loose is a boolean in any of the spellings that the schema has let through.
-type loose bool
-
-// UnmarshalJSON reads it.
-func (b *loose) UnmarshalJSON(text []byte) error {
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return err
-	}
-	if word, ok := value.(string); ok {
-		value = slices.Contains([]string{"1", "on", "yes", "true"}, strings.ToLower(word))
-	}
-	*b = value == true
-	return nil
 }
 
 // attachVolume gives the server a volume. Before 2.101 it answers when the guest

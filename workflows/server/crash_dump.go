@@ -17,7 +17,6 @@ package server
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
@@ -37,13 +36,13 @@ func CrashDump(ctx workflow.Context, ref steps.Ref) error {
 var nmi = power{action: steps.PowerInjectNMI, forced: steps.PowerInjectNMI}
 
 func interrupt(s *saga.Saga) (*steps.ServerOutcome, error) {
-	host := s.Begun.Server.Host
-	if host == "" {
-		return nil, faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.Begun.ResourceID)
+	host, err := homeOf(s)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.Step(operations.StepGuest, saga.Move{Host: host}); err != nil {
 		return nil, err
 	}
-	_, err := nmi.cutShort(s, host)
+	_, err = nmi.cutShort(s, host)
 	return unchanged(), err
 }

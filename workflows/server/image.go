@@ -31,7 +31,6 @@ package server
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
@@ -65,11 +64,11 @@ func createImage(s *saga.Saga) error {
 
 // captureDisk copies the server's root disk and brings the copy to Glance.
 func captureDisk(s *saga.Saga, imageID string) error {
-	host := s.Begun.Server.Host
-	if host == "" {
-		return faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.Begun.ResourceID)
+	host, err := homeOf(s)
+	if err != nil {
+		return err
 	}
-	err := s.Step(operations.StepSnapshot, saga.Move{
+	err = s.Step(operations.StepSnapshot, saga.Move{
 		Host:   host,
 		Intend: []operations.Effect{{Kind: operations.EffectSnapshotFile, Ref: s.Begun.ResourceID, Host: host}},
 	})

@@ -87,9 +87,9 @@ func (p power) again(s *saga.Saga) (*steps.ServerOutcome, error) {
 // tell does the step guest, and says what is true of the server afterwards
 // whether it went well or not.
 func (p power) tell(s *saga.Saga, act func(*saga.Saga, string) (steps.PowerOut, error)) (*steps.ServerOutcome, error) {
-	host := s.Begun.Server.Host
-	if host == "" {
-		return unchanged(), faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.Begun.ResourceID)
+	host, err := homeOf(s)
+	if err != nil {
+		return unchanged(), err
 	}
 	if err := s.Step(operations.StepGuest, saga.Move{Host: host}); err != nil {
 		return unchanged(), err
@@ -108,6 +108,14 @@ func (p power) tell(s *saga.Saga, act func(*saga.Saga, string) (steps.PowerOut, 
 		found = steps.PowerOut{}
 	}
 	return p.failed(found), err
+}
+
+// homeOf is the host that the server's guest is on.
+func homeOf(s *saga.Saga) (string, error) {
+	if s.Begun.Server.Host == "" {
+		return "", faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.Begun.ResourceID)
+	}
+	return s.Begun.Server.Host, nil
 }
 
 // forcePatience bounds what is done by force, and each look at the guest.

@@ -27,7 +27,6 @@ package server
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
@@ -49,9 +48,9 @@ func rebuild(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err != nil {
 		return unchanged(), err
 	}
-	host := s.Begun.Server.Host
-	if host == "" {
-		return unchanged(), faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.Begun.ResourceID)
+	host, err := homeOf(s)
+	if err != nil {
+		return unchanged(), err
 	}
 	if s.Begun.Step != operations.StepGuest { // a run that is lost there goes on there
 		if err := fetchImage(s, host, in); err != nil {

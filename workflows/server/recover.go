@@ -22,6 +22,8 @@ package server
 //	                  made anew
 //	crash-dump        before the step guest as it was; from there on the guest is
 //	                  interrupted, perhaps a second time
+//	image, backup     undone: no image; a backup lost while it deleted older ones
+//	                  goes on with that
 //	reset-state       before the step state as it was; from there on finished
 //	attach            nothing outside, or a debt, and no row of the device
 //	detach            from the step guest on finished: the device is gone; or

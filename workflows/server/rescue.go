@@ -52,11 +52,11 @@ func rescue(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err != nil {
 		return unchanged(), err
 	}
-	host := s.Begun.Server.Host
-	switch {
-	case host == "":
-		return unchanged(), faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.Begun.ResourceID)
-	case s.Begun.Step == operations.StepUndo:
+	host, err := homeOf(s)
+	if err != nil {
+		return unchanged(), err
+	}
+	if s.Begun.Step == operations.StepUndo {
 		// An earlier run was lost while it took the rescue back.
 		return notRescued(s, errInterrupted)
 	}
