@@ -36,6 +36,7 @@ func newServices(p *process) services {
 		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
 			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
 			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,
+			operations.EffectBindings: s.neutron.PayBindings, operations.EffectConnections: s.cinder.PayConnections,
 			operations.EffectImage: s.glance.Pay, operations.EffectSnapshots: s.cinder.PaySnapshots,
 		}}
 	return s

@@ -250,6 +250,7 @@ var acts = map[string]struct {
 	"attach one":   {"cinder.Attach", nil, attachOne, wantOne("reserved", "attaching", "attached")},
 	"complete one": {"cinder.Complete", attachOne, completeOne, wantOne("attached")},
 	"release one":  {"cinder.Release", oneInUse, releaseOne, wantNone},
+	"disconnect":   {"cinder.Disconnect", inUse, disconnect, wantReserved},
 	"snapshot":     {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
 	"drop":         {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
 }

@@ -163,10 +163,12 @@ func (f *fake) attachment(r *http.Request, id string, body map[string]object) (i
 		if v == nil {
 			return cinderError(http.StatusNotFound, "no such volume")
 		}
-		if v["status"] != "available" {
+		if v["status"] != "available" && !f.has(asked["instance_uuid"], v["id"]) {
 			return cinderError(http.StatusBadRequest, "status must be available")
 		}
-		v["status"] = "reserved"
+		if v["status"] == "available" {
+			v["status"] = "reserved"
+		}
 		f.made++
 		at = object{"id": fmt.Sprintf("attachment-%d", f.made), "volume_id": v["id"], "instance": asked["instance_uuid"], "status": "reserved"}
 		f.attachments[at["id"].(string)] = at
@@ -180,6 +182,9 @@ func (f *fake) attachment(r *http.Request, id string, body map[string]object) (i
 	case r.Method == http.MethodDelete:
 		delete(f.attachments, id)
 		f.volumes[at["volume_id"].(string)]["status"] = "available"
+		if f.has(at["instance"], at["volume_id"]) {
+			f.volumes[at["volume_id"].(string)]["status"] = "reserved"
+		}
 		return http.StatusOK, object{"attachments": []any{}}
 	}
 	found := []object{}
@@ -189,6 +194,16 @@ func (f *fake) attachment(r *http.Request, id string, body map[string]object) (i
 		}
 	}
 	return http.StatusOK, object{"attachments": found}
+}
+
+// has says whether a server has an attachment of a volume.
+func (f *fake) has(server, volume any) bool {
+	for _, at := range f.attachments {
+		if at["instance"] == server && at["volume_id"] == volume {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *fake) own(id string) object {

@@ -26,6 +26,7 @@ type port struct {
 	NetworkID  string            `json:"network_id"`
 	ProjectID  string            `json:"tenant_id"`
 	DeviceID   string            `json:"device_id"`
+	Owner      string            `json:"device_owner"`
 	Status     string            `json:"status"`
 	MAC        string            `json:"mac_address"`
 	FixedIPs   []compute.FixedIP `json:"fixed_ips"`

@@ -174,6 +174,7 @@ var acts = map[string]struct {
 }{
 	"allocate":   {"neutron.Allocate", nil, allocated, (*world).wantAllocated},
 	"deallocate": {"neutron.Deallocate", allocated, (*world).deallocate, (*world).wantDeallocated},
+	"unbind":     {"neutron.Unbind", allocated, unbind, wantUnbound},
 	"refresh":    {"neutron.Refresh", moved, refresh, (*world).wantRefreshed},
 }
 

@@ -16,6 +16,11 @@ const (
 	// EffectVolumes: the Cinder volumes of a server, made by us or a user's
 	// own, and their attachments. Ref is as for ports.
 	EffectVolumes EffectKind = "volumes"
+	// EffectBindings: the bindings of a server's ports to its host, EffectConnections
+	// those of its volumes' attachments. Ports and attachments stay with the
+	// server without them. Ref is the server id.
+	EffectBindings    EffectKind = "bindings"
+	EffectConnections EffectKind = "connections"
 	// EffectVolume: the attachment of one volume that came while the server
 	// was there. Ref is the volume's id.
 	EffectVolume EffectKind = "volume"
@@ -77,7 +82,7 @@ func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
 // AtService says whether an OpenStack service has the effect, and no host.
 func (e Effect) AtService() bool {
 	switch e.Kind {
-	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectImage, EffectSnapshots:
+	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectBindings, EffectConnections, EffectImage, EffectSnapshots:
 		return true
 	}
 	return false

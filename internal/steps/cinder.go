@@ -57,6 +57,11 @@ type ReleaseVolumesIn struct {
 	VolumeID string `json:"volume_id,omitempty"`
 }
 
+// DisconnectIn takes the volumes of the fenced operation's server off their host.
+type DisconnectIn struct {
+	Fence Fence `json:"fence"`
+}
+
 // CinderActivities is implemented by activities/cinder.
 type CinderActivities interface {
 	// Attach finds by mark what an earlier call has made. Errors: Invalid,
@@ -68,6 +73,9 @@ type CinderActivities interface {
 	Complete(context.Context, CompleteIn) (struct{}, error)
 	// Release: what is gone already is success. Errors: Unavailable, Superseded.
 	Release(context.Context, ReleaseVolumesIn) (struct{}, error)
+	// Disconnect: every volume is reserved for the server afterwards, on no host;
+	// what is so already is success. Errors: Unavailable, Superseded.
+	Disconnect(context.Context, DisconnectIn) (struct{}, error)
 	CinderSnapshots
 }
 
@@ -80,6 +88,8 @@ var (
 	cinderAttach   = serviceStep("cinder.Attach", service)
 	cinderComplete = serviceStep("cinder.Complete", service)
 	cinderRelease  = serviceStep("cinder.Release", undo)
+
+	cinderDisconnect = serviceStep("cinder.Disconnect", undo)
 )
 
 // Attach makes and attaches a server's volumes.
@@ -96,5 +106,11 @@ func (cinderSteps) Complete(ctx workflow.Context, in CompleteIn) error {
 // Release takes a server off its volumes.
 func (cinderSteps) Release(ctx workflow.Context, in ReleaseVolumesIn) error {
 	_, err := call[struct{}](ctx, cinderRelease, ControlQueue, in)
+	return err
+}
+
+// Disconnect takes a server's volumes off their host and keeps them for it.
+func (cinderSteps) Disconnect(ctx workflow.Context, in DisconnectIn) error {
+	_, err := call[struct{}](ctx, cinderDisconnect, ControlQueue, in)
 	return err
 }

@@ -46,6 +46,11 @@ type DeallocateIn struct {
 	Position *int `json:"position,omitempty"`
 }
 
+// UnbindIn takes the ports of the fenced operation's server off their host.
+type UnbindIn struct {
+	Fence Fence `json:"fence"`
+}
+
 // NeutronActivities is implemented by activities/neutron.
 type NeutronActivities interface {
 	// Allocate makes the ports that are ours and binds users' own. It finds by
@@ -56,6 +61,9 @@ type NeutronActivities interface {
 	// Deallocate deletes ours, by row and by mark, and unbinds users' own; what
 	// is gone already is success. Errors: Unavailable, Superseded.
 	Deallocate(context.Context, DeallocateIn) (struct{}, error)
+	// Unbind takes the server's ports off its host and leaves them to the server;
+	// what is gone already is success. Errors: Unavailable, Superseded.
+	Unbind(context.Context, UnbindIn) (struct{}, error)
 	// Refresh writes what Neutron says of the addresses of some servers' ports,
 	// for no operation: events about them may have been lost. It is idempotent
 	// as reading is. Errors: Unavailable.
@@ -77,6 +85,7 @@ func serviceStep(name string, retry Retry) Step {
 var (
 	neutronAllocate   = serviceStep("neutron.Allocate", service)
 	neutronDeallocate = serviceStep("neutron.Deallocate", undo)
+	neutronUnbind     = serviceStep("neutron.Unbind", undo)
 	neutronRefresh    = serviceStep("neutron.Refresh", service)
 )
 
@@ -88,6 +97,12 @@ func (neutronSteps) Allocate(ctx workflow.Context, in AllocateIn) (AllocateOut, 
 // Deallocate takes a server off its ports.
 func (neutronSteps) Deallocate(ctx workflow.Context, in DeallocateIn) error {
 	_, err := call[struct{}](ctx, neutronDeallocate, ControlQueue, in)
+	return err
+}
+
+// Unbind takes a server's ports off their host.
+func (neutronSteps) Unbind(ctx workflow.Context, in UnbindIn) error {
+	_, err := call[struct{}](ctx, neutronUnbind, ControlQueue, in)
 	return err
 }
 

@@ -24,6 +24,9 @@ var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectGuest:   undoGuest,
 	operations.EffectRescue:  undoRescue,
 
+	operations.EffectBindings:    undoBindings,
+	operations.EffectConnections: undoConnections,
+
 	operations.EffectImage:        undoImage,
 	operations.EffectSnapshots:    undoSnapshots,
 	operations.EffectSnapshotFile: undoSnapshotFile,
@@ -76,6 +79,16 @@ func undoClaim(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
 		}
 	}
 	return steps.Placement.Release(ctx, steps.ReleaseIn{Fence: s.Fence, Seq: e.Seq})
+}
+
+// undoBindings takes the server's ports off their host and leaves them to it.
+func undoBindings(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	return steps.Neutron.Unbind(ctx, steps.UnbindIn{Fence: s.Fence})
+}
+
+// undoConnections takes its volumes off their host and keeps them reserved.
+func undoConnections(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	return steps.Cinder.Disconnect(ctx, steps.DisconnectIn{Fence: s.Fence})
 }
 
 // undoRescue has the guest be as it was before its rescue; of one that is gone

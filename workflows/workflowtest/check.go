@@ -49,9 +49,9 @@ func (w *World) check(t *testing.T) {
 // well says whether whoever has the effect answers.
 func (w *World) well(e operations.Effect) bool {
 	switch e.Kind {
-	case operations.EffectPorts, operations.EffectPort:
+	case operations.EffectPorts, operations.EffectPort, operations.EffectBindings:
 		return !w.Neutron.Down
-	case operations.EffectVolumes, operations.EffectVolume, operations.EffectSnapshots:
+	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectSnapshots:
 		return !w.Cinder.Down
 	case operations.EffectImage:
 		return !w.Glance.Down

@@ -127,7 +127,7 @@ var (
 )
 
 // undos are the steps at services that take something back.
-var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "glance.Delete"}
+var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "cinder.Disconnect", "neutron.Unbind", "glance.Delete"}
 
 func incidents(c Call) []Incident {
 	rows := inTheDatabase

@@ -113,7 +113,15 @@ func (s *Service) createAttachment(w http.ResponseWriter, r *http.Request, calle
 			return err
 		}
 		shareable := v.Multiattach && (v.Status == statusInUse || v.Status == statusReserved || v.Status == statusAttaching)
-		if v.Status != statusAvailable && !shareable {
+		// A server that has the volume may reserve it once more.
+		again := in.Instance != nil
+		if again {
+			err := tx.QueryRow(r.Context(), `SELECT EXISTS (SELECT FROM volume.attachments WHERE volume_id = $1 AND instance = $2)`, v.ID, *in.Instance).Scan(&again)
+			if err != nil {
+				return err
+			}
+		}
+		if v.Status != statusAvailable && !shareable && !again {
 			return invalidVolume("Volume %s status must be available or downloading to reserve, but the current status is %s.", v.ID, v.Status)
 		}
 		id := uuid.NewString()

@@ -210,6 +210,13 @@ func UnbindPorts(ctx context.Context, tx store.Tx, serverID string) error {
 	return store.Translate(err)
 }
 
+// ReleasePorts writes that ports are on no host and keep what else is known of
+// them: they are the server's still. The caller has checked the fence.
+func ReleasePorts(ctx context.Context, tx store.Tx, serverID string) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET active = false, vif_type = '', vif_details = '{}' WHERE server_id = $1 AND bound`, serverID)
+	return store.Translate(err)
+}
+
 // AddPort writes an interface that comes while the server is there, after its
 // others, and gives its position. Errors: Conflict (code PortInUse), the server
 // has the port.
