@@ -5,6 +5,7 @@
 # make bench   figures, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
+# make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
 # make lint    what reads the code without running it
 # make clean   remove bin/
@@ -14,7 +15,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-hot check lint clean
+.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-hot integration-provision check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -71,6 +72,16 @@ integration-hot:
 	  sed -n 's/^ *real_test.go:[0-9]*: |/|/p' $(HOT_LOG); echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(HOT_LOG); echo '```'; } > docs/results/integration-hot.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(HOT_LOG); exit $$code
+
+PROVISION_LOG := bin/integration-provision.log
+
+integration-provision:
+	@mkdir -p bin docs/results; go test -count=1 -timeout 15m -tags real -v ./integration/provision > $(PROVISION_LOG) 2>&1; code=$$?; \
+	{ echo '# The life of a node'; echo; \
+	  echo "\`make integration-provision\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): the machine of \`internal/provision\` beside that of ironic $$(.venv/ironic/bin/pip show ironic | sed -n 's/^Version: //p') from PyPI. What is compared stands in \`integration/provision\`."; echo; \
+	  sed -n 's/^ *real_test.go:[0-9]*: | \(.*\) |/\1/p' $(PROVISION_LOG); echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(PROVISION_LOG); echo '```'; } > docs/results/integration-provision.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(PROVISION_LOG); exit $$code
 
 COMPANIONS_LOG := bin/integration-companions.log
 
