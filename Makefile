@@ -15,7 +15,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-hot integration-provision check lint clean
+.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -100,6 +100,15 @@ integration-walk: bin/holdfast-temporal
 	  echo "\`make integration-walk\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: $$(.venv/clients/bin/openstack --version 2>&1) on libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1). What each test does and asserts stands in \`integration/walk\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(WALK_LOG); echo '```'; } > docs/results/integration-walk.md; \
 	grep -E '^ *--- |^ +[a-z_]+\.go:|^(ok|FAIL)' $(WALK_LOG); exit $$code
+
+MOVES_LOG := bin/integration-moves.log
+
+integration-moves: bin/holdfast-temporal
+	@mkdir -p docs/results; go test -count=1 -timeout 60m -tags moves -v -run Hosts ./integration/walk > $(MOVES_LOG) 2>&1; code=$$?; \
+	{ echo '# Moves'; echo; \
+	  echo "\`make integration-moves\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: two hosts on one machine, with libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1). What each test does and asserts stands in \`integration/walk\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(MOVES_LOG); echo '```'; } > docs/results/integration-moves.md; \
+	grep -E '^ *--- |^ +[a-z_]+\.go:|^(ok|FAIL)' $(MOVES_LOG); exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

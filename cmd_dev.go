@@ -15,6 +15,7 @@ import (
 
 	"holdfast.dev/dev/cloud"
 	"holdfast.dev/dev/companions"
+	"holdfast.dev/dev/hosts"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/telemetry"
 )
@@ -32,8 +33,8 @@ func devCommand() *cobra.Command {
 			if o.Driver != cloud.DriverLibvirt && o.Driver != cloud.DriverSimulated {
 				return faults.New(faults.Invalid, "InvalidDriver", "--driver is %q; it must be libvirt or simulated", o.Driver)
 			}
-			if o.Hosts < 1 || o.Hosts > 1 && o.Driver != cloud.DriverSimulated {
-				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is %d; it must be 1, or more with --driver simulated", o.Hosts)
+			if o.Hosts < 1 || o.Hosts > hosts.Max && o.Driver != cloud.DriverSimulated {
+				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is %d; it must be 1 to %d, or more with --driver simulated", o.Hosts, hosts.Max)
 			}
 			if o.Ports, err = parsePorts(ports); err != nil {
 				return err
@@ -54,7 +55,7 @@ func devCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.Dir, "dir", cloud.DefaultDir(), "data directory ("+cloud.DirVariable+")")
 	flags.StringVar(&o.Driver, "driver", cloud.DriverLibvirt, "what runs guests: libvirt or simulated")
-	flags.IntVar(&o.Hosts, "hosts", 1, "number of simulated hosts")
+	flags.IntVar(&o.Hosts, "hosts", 1, "number of hosts; several with libvirt are network namespaces, each with a libvirtd")
 	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER, the same at every later start; may be repeated")
 	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every later start")
 	flags.BoolVar(&asJSON, "json", false, "when all is up, print its endpoints as JSON")
@@ -115,8 +116,8 @@ func describe(w io.Writer, d cloud.Description) error {
 		}
 	}
 	fmt.Fprintf(table, "\nexport OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=demo\n", d.Clouds)
-	if d.Libvirt != "" {
-		fmt.Fprintf(table, "export LIBVIRT_DEFAULT_URI=%s # for virsh\n", d.Libvirt)
+	for _, uri := range d.Libvirt {
+		fmt.Fprintf(table, "export LIBVIRT_DEFAULT_URI=%s # for virsh\n", uri)
 	}
 	fmt.Fprintf(table, "\nInterrupt with Ctrl-C; the next start goes on with the same data.\n")
 	return table.Flush()

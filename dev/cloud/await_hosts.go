@@ -40,7 +40,7 @@ func (c *cloud) awaitHosts(ctx context.Context) error {
 			return nil
 		}
 		if time.Since(began) > hostPatience {
-			return fmt.Errorf("%d of %d hosts have reported within %s: see %s", reported, c.Hosts, hostPatience, c.log("host"))
+			return fmt.Errorf("%d of %d hosts have reported within %s: see %s", reported, c.Hosts, hostPatience, c.log("host*"))
 		}
 		select {
 		case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"holdfast.dev/dev/hosts"
 	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/postgres"
 	"holdfast.dev/dev/supervise"
@@ -28,7 +29,8 @@ type cloud struct {
 	postgres *postgres.Server
 	stops    []func() error // what no group knows, last first
 
-	machineFolder string // for what can't be kept in Dir
+	machineFolder string       // for what can't be kept in Dir
+	several       *hosts.Hosts // with a libvirt each; nil with one host, or simulated ones
 	libvirtRuns   bool
 }
 
@@ -57,6 +59,9 @@ func Run(ctx context.Context, o Options, ready func(Description) error) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	if err := c.nameHosts(); err != nil {
+		return err
+	}
 	c.holdfast.Progress, c.beside.Progress = c.Progress, c.Progress
 	defer func() { err = errors.Join(err, c.stop()) }()
 

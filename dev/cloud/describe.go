@@ -15,8 +15,8 @@ type Description struct {
 	Users     []Login           `json:"users"`
 	// Clouds is the clients' clouds.yaml, with a cloud of each user's name.
 	Clouds string `json:"clouds_yaml"`
-	// Libvirt is what virsh connects to; empty with simulated hosts.
-	Libvirt string `json:"libvirt,omitempty"`
+	// Libvirt is what virsh connects to, by host; empty with simulated hosts.
+	Libvirt []string `json:"libvirt,omitempty"`
 }
 
 // Login is how a user asks for a token; all domains are Default.
@@ -39,8 +39,8 @@ var served = []struct{ name, path string }{
 
 func (c *cloud) describe() (Description, error) {
 	d := Description{Directory: c.Dir, Driver: c.Driver, Hosts: c.Hosts, Config: c.path("holdfast.yaml"), Clouds: c.path("clouds.yaml"), Endpoints: map[string]string{}}
-	if l := c.libvirt(); l != nil {
-		d.Libvirt = l.URI()
+	for _, l := range c.libvirts() {
+		d.Libvirt = append(d.Libvirt, l.URI())
 	}
 	for _, s := range served {
 		d.Endpoints[s.name] = c.at.url(s.name) + s.path

@@ -94,8 +94,13 @@ func (c *cloud) unfit(dir string) error {
 	}
 	inside := *c
 	inside.Dir = dir
-	if l := inside.libvirt(); l != nil {
-		return l.Fits()
+	if err := inside.nameHosts(); err != nil {
+		return err
+	}
+	for _, l := range inside.libvirts() {
+		if err := l.Fits(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -106,6 +106,8 @@ func TestFolderThatDoesNotDo(t *testing.T) {
 	for name, o := range map[string]Options{
 		"closed": {Dir: filepath.Join(closed, "clone", ".dev")},
 		"long":   {Dir: filepath.Join(openFolder(t), strings.Repeat("long", 25)), Driver: DriverLibvirt},
+		// One libvirtd's would do.
+		"long for two": {Dir: (openFolder(t) + "/" + strings.Repeat("long", 25))[:81], Driver: DriverLibvirt, Hosts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.FreePorts = true

@@ -5,6 +5,9 @@ package cloud
 import (
 	"context"
 	"fmt"
+	"maps"
+	"net"
+	"os"
 
 	"holdfast.dev/dev/launch"
 )
@@ -50,28 +53,60 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		"openstack.region":             region,
 		"keystone.token_cache_time":    "10s",
 	}
-	if l := c.libvirt(); l != nil {
-		settings["host.libvirt_socket"] = l.Socket()
+	if l := c.libvirts(); len(l) == 1 {
+		settings["host.libvirt_socket"] = l[0].Socket()
 	}
 	if err := launch.WriteConfig(config, settings); err != nil {
 		return err
 	}
-	for _, role := range []struct {
-		name string
-		args []string
-	}{
-		{"api", []string{"api"}},
-		{"control", []string{"worker", "--role", "control"}},
-		{"host", []string{"worker", "--role", "host", "--hosts", fmt.Sprint(c.Hosts)}},
-	} {
-		p := launch.Holdfast(launch.HoldfastOptions{
-			Name: role.name, Program: c.Program, Config: config, Args: role.args,
-			Telemetry: c.at.host("telemetry-" + role.name), LogFile: c.log(role.name),
-		})
-		p.Restart = revival
-		if err := c.holdfast.Start(ctx, p); err != nil {
+	processes := []launch.HoldfastOptions{
+		{Name: "api", Args: []string{"api"}},
+		{Name: "control", Args: []string{"worker", "--role", "control"}},
+	}
+	if c.several == nil {
+		processes = append(processes, launch.HoldfastOptions{Name: "host", Args: []string{"worker", "--role", "host", "--hosts", fmt.Sprint(c.Hosts)}})
+	}
+	for _, o := range processes {
+		o.Config, o.Telemetry = config, c.at.host("telemetry-"+o.Name)
+		if err := c.startRole(ctx, o, nil); err != nil {
+			return err
+		}
+	}
+	return c.startHosts(ctx, settings)
+}
+
+// startHosts starts a worker on each of several hosts. One that comes back may
+// find its namespace only, never another's state.
+func (c *cloud) startHosts(ctx context.Context, settings map[string]any) error {
+	if c.several == nil {
+		return nil
+	}
+	// QEMU's account passes through.
+	if err := os.MkdirAll(c.path("hosts"), 0o711); err != nil {
+		return err
+	}
+	for i, h := range c.several.All {
+		own := maps.Clone(settings)
+		o := launch.HoldfastOptions{Name: fmt.Sprintf("host-%d", i+1), Args: []string{"worker", "--role", "host"}, Telemetry: h.Telemetry()}
+		o.Config = c.path(o.Name + ".yaml")
+		own["host.name"], own["host.state_dir"] = h.Name, c.path("hosts", h.Name)
+		own["host.libvirt_socket"], own["host.link_listen"] = h.Libvirt.Socket(), net.JoinHostPort(h.Address.String(), "0")
+		own["telemetry.host_listen"] = o.Telemetry
+		if err := launch.WriteConfig(o.Config, own); err != nil {
+			return err
+		}
+		if err := c.startRole(ctx, o, h.Command()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// startRole starts one of our own processes, by a command before it if there is one.
+func (c *cloud) startRole(ctx context.Context, o launch.HoldfastOptions, by []string) error {
+	o.Program, o.LogFile = c.Program, c.log(o.Name)
+	p := launch.Holdfast(o)
+	p.Args = append(by, p.Args...)
+	p.Restart = revival
+	return c.holdfast.Start(ctx, p)
 }

@@ -26,7 +26,8 @@ type Options struct {
 	Program string
 	// Driver runs guests: DriverLibvirt or DriverSimulated.
 	Driver string
-	// Hosts is how many hosts there are; more than one needs the simulated driver.
+	// Hosts is how many hosts there are. Several with DriverLibvirt are namespaces
+	// with a libvirtd each (package hosts); it has at most hosts.Max.
 	Hosts int
 	// Ports are other than the table's, by name.
 	Ports map[string]int

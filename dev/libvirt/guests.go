@@ -15,6 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"libvirt.org/go/libvirtxml"
+
+	"holdfast.dev/dev/netns"
 	"holdfast.dev/internal/statedir"
 )
 
@@ -75,6 +78,7 @@ func (l *Libvirt) Resume(ctx context.Context) (resumed int, err error) {
 		if !slices.Contains(off, name) {
 			continue // it runs, or is gone
 		}
+		err = errors.Join(err, l.plug(ctx, name))
 		runs, failed := l.start(ctx, name, deadline)
 		err = errors.Join(err, failed)
 		if runs {
@@ -85,6 +89,36 @@ func (l *Libvirt) Resume(ctx context.Context) (resumed int, err error) {
 		return resumed, err // the next start goes on
 	}
 	return resumed, errors.Join(err, l.keep(nil))
+}
+
+// plug makes the bridges of a guest on one of several hosts. The namespace has
+// none of them after a stop; those of the machine itself are the network
+// service's to make.
+func (l *Libvirt) plug(ctx context.Context, name string) error {
+	if l.Host == nil {
+		return nil
+	}
+	text, err := l.ask(ctx, callPatience, "dumpxml", name)
+	if err != nil {
+		return err
+	}
+	var domain libvirtxml.Domain
+	if err := domain.Unmarshal(text); err != nil {
+		return fmt.Errorf("guest %s: %w", name, err)
+	}
+	for _, nic := range domain.Devices.Interfaces {
+		if nic.Source == nil || nic.Source.Bridge == nil {
+			continue
+		}
+		bridge := netns.Bridge{Namespace: l.Host.Namespace, Name: nic.Source.Bridge.Bridge}
+		if nic.MTU != nil {
+			bridge.MTU = int(nic.MTU.Size)
+		}
+		if err := bridge.Make(ctx); err != nil {
+			return fmt.Errorf("guest %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // start tries until the deadline, and then without the saved memory.
@@ -137,24 +171,24 @@ func (l *Libvirt) keep(names []string) error {
 
 // names of the domains that the filters let through.
 func (l *Libvirt) names(ctx context.Context, filters ...string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, callPatience)
-	defer cancel()
-	args := append([]string{"--connect", l.URI(), "list", "--name"}, filters...)
-	out, err := exec.CommandContext(ctx, "virsh", args...).Output()
-	if err != nil {
-		return nil, fmt.Errorf("virsh list: %w%s", err, said(err))
-	}
-	return strings.Fields(string(out)), nil
+	out, err := l.ask(ctx, callPatience, append([]string{"list", "--name"}, filters...)...)
+	return strings.Fields(out), err
 }
 
 func (l *Libvirt) virsh(ctx context.Context, limit time.Duration, args ...string) error {
+	_, err := l.ask(ctx, limit, args...)
+	return err
+}
+
+// ask gives what virsh writes.
+func (l *Libvirt) ask(ctx context.Context, limit time.Duration, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := exec.CommandContext(ctx, "virsh", append([]string{"--connect", l.URI()}, args...)...).Output()
+	out, err := exec.CommandContext(ctx, "virsh", append([]string{"--connect", l.URI()}, args...)...).Output()
 	if err != nil {
-		return fmt.Errorf("virsh %s: %w%s", strings.Join(args, " "), err, said(err))
+		return "", fmt.Errorf("virsh %s: %w%s", strings.Join(args, " "), err, said(err))
 	}
-	return nil
+	return string(out), nil
 }
 
 // said is what a program wrote before it failed.

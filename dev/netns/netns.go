@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,28 @@ func IP(ctx context.Context, args ...string) error {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}
 	return nil
+}
+
+// Bridge is one in a namespace.
+type Bridge struct {
+	Namespace, Name string
+	// MTU 0 is the kernel's own.
+	MTU int
+}
+
+// Make makes it if it isn't there.
+func (b Bridge) Make(ctx context.Context) error {
+	if IP(ctx, "-n", b.Namespace, "link", "show", "dev", b.Name) == nil {
+		return nil
+	}
+	add := []string{"-n", b.Namespace, "link", "add", "name", b.Name}
+	if b.MTU > 0 {
+		add = append(add, "mtu", strconv.Itoa(b.MTU))
+	}
+	if err := IP(ctx, append(add, "type", "bridge", "forward_delay", "0", "stp_state", "0")...); err != nil {
+		return err
+	}
+	return IP(ctx, "-n", b.Namespace, "link", "set", "dev", b.Name, "up")
 }
 
 // Command is a command line that runs a program in a namespace, with the

@@ -19,16 +19,18 @@ import (
 type cloud struct {
 	t      *testing.T
 	dir    string
+	args   []string
 	cmd    *exec.Cmd
 	said   bytes.Buffer
 	Config string `json:"config"`
 	Clouds string `json:"clouds_yaml"`
-	// Libvirt is what virsh connects to.
-	Libvirt string `json:"libvirt"`
+	// Libvirt is what virsh connects to, by host.
+	Libvirt []string `json:"libvirt"`
 }
 
-// newCloud makes a folder for one, with the test image in it.
-func newCloud(t *testing.T) *cloud {
+// newCloud makes a folder for one, with the test image in it; args are more of
+// the command.
+func newCloud(t *testing.T, args ...string) *cloud {
 	t.Helper()
 	// Not t.TempDir: the accounts of PostgreSQL and QEMU have to pass through.
 	base, err := os.MkdirTemp("", "holdfast-walk-")
@@ -38,7 +40,7 @@ func newCloud(t *testing.T) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{t: t, dir: filepath.Join(base, "cloud")}
+	c := &cloud{t: t, dir: filepath.Join(base, "cloud"), args: args}
 	t.Cleanup(func() {
 		if t.Failed() {
 			c.printLogs()
@@ -68,7 +70,7 @@ func newCloud(t *testing.T) *cloud {
 // start runs the command until all is up.
 func (c *cloud) start() {
 	c.t.Helper()
-	c.cmd = exec.Command(os.Getenv(binaryKey), "dev", "--dir", c.dir, "--free-ports", "--json")
+	c.cmd = exec.Command(os.Getenv(binaryKey), append([]string{"dev", "--dir", c.dir, "--free-ports", "--json"}, c.args...)...)
 	c.said.Reset()
 	c.cmd.Stderr = &c.said
 	out, err := c.cmd.StdoutPipe()
@@ -96,7 +98,7 @@ func (c *cloud) interrupt() {
 	if left := processes(c.t); len(left) > 0 {
 		c.t.Errorf("after an interrupt these run on:\n%s", strings.Join(left, "\n"))
 	}
-	for _, pattern := range []string{"/run/netns/*", "/sys/class/net/brq*", "/sys/class/net/tap*", "/sys/class/net/hfd*"} {
+	for _, pattern := range []string{"/run/netns/*", "/sys/class/net/brq*", "/sys/class/net/tap*", "/sys/class/net/hf*"} {
 		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
 			c.t.Errorf("after an interrupt there are %v, %v", left, err)
 		}
@@ -142,10 +144,19 @@ func processes(t *testing.T) (lines []string) {
 	}
 }
 
-// domains are the names of those that virsh lists.
-func (c *cloud) domains(args ...string) []string {
+// domains are the names of those that virsh lists on all hosts.
+func (c *cloud) domains(args ...string) (names []string) {
 	c.t.Helper()
-	out, err := exec.Command("virsh", append([]string{"--connect", c.Libvirt, "list", "--name"}, args...)...).CombinedOutput()
+	for host := range c.Libvirt {
+		names = append(names, c.domainsOn(host, args...)...)
+	}
+	return names
+}
+
+// domainsOn are those of one host.
+func (c *cloud) domainsOn(host int, args ...string) []string {
+	c.t.Helper()
+	out, err := exec.Command("virsh", append([]string{"--connect", c.Libvirt[host], "list", "--name"}, args...)...).CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("virsh list: %v: %s", err, out)
 	}
@@ -175,7 +186,11 @@ func (c *cloud) clean() {
 	if left := c.domains("--all"); len(left) > 0 {
 		c.t.Errorf("domains are left: %v", left)
 	}
-	left, err := os.ReadDir(filepath.Join(c.dir, "hosts", "guests"))
+	guests := "guests"
+	if len(c.Libvirt) > 1 {
+		guests = "*/guests"
+	}
+	left, err := filepath.Glob(filepath.Join(c.dir, "hosts", guests, "*"))
 	if err != nil || len(left) > 0 {
 		c.t.Errorf("disks are left: %v, %v", left, err)
 	}
@@ -200,7 +215,11 @@ func (c *cloud) printLogs() {
 // to be good for, by file.
 func (c *cloud) emulatorsTried() map[string]time.Time {
 	c.t.Helper()
-	files, err := filepath.Glob(filepath.Join(c.dir, "libvirt", "cache", "qemu", "capabilities", "*.xml"))
+	cache := filepath.Join("libvirt", "cache")
+	if len(c.Libvirt) > 1 {
+		cache = "libvirt-cache"
+	}
+	files, err := filepath.Glob(filepath.Join(c.dir, cache, "qemu", "capabilities", "*.xml"))
 	if err != nil || len(files) == 0 {
 		c.t.Fatalf("libvirtd's emulators: %v, %v", files, err)
 	}
