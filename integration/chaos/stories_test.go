@@ -17,6 +17,9 @@ type story struct {
 	kind   operations.Kind
 	verb   string
 	points []string
+	// stride is of how many points a sample takes one: kinds on power are many
+	// and alike.
+	stride int
 	// cut are the points at which a cancel cuts the step short although it is held.
 	cut []string
 	// lead are the actions that make of a running server the one that the
@@ -30,7 +33,7 @@ type story struct {
 
 var onBuildHost = []string{"build.image", "build.disk", "build.define", "build.start", "build.done"}
 
-var build = story{kind: operations.ServerBuild, verb: "build", after: "ACTIVE", cut: onBuildHost, points: slices.Concat([]string{
+var build = story{kind: operations.ServerBuild, verb: "build", after: "ACTIVE", stride: 2, cut: onBuildHost, points: slices.Concat([]string{
 	"build:records.Begin", "build:records.Begin.done",
 	"build:placement.Claim", "build:placement.Claim.done",
 	"build:records.ServerSpec",
@@ -38,7 +41,7 @@ var build = story{kind: operations.ServerBuild, verb: "build", after: "ACTIVE", 
 	"build:records.Finish", "build:records.Finish.done",
 })}
 
-var deletion = story{kind: operations.ServerDelete, verb: "delete", before: "ACTIVE", points: []string{
+var deletion = story{kind: operations.ServerDelete, verb: "delete", before: "ACTIVE", stride: 2, points: []string{
 	"delete:records.Begin", "delete:records.Begin.done",
 	"destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done",
 	"delete:placement.Release", "delete:placement.Release.done",
@@ -61,7 +64,7 @@ var powers = []story{
 func power(kind operations.Kind, before, after string, lead ...operations.Kind) story {
 	spec, _ := operations.Lookup(kind)
 	verb := spec.Verb
-	return story{kind: kind, verb: verb, lead: lead, before: before, after: after, driven: true, points: []string{
+	return story{kind: kind, verb: verb, lead: lead, before: before, after: after, driven: true, stride: 4, points: []string{
 		verb + ":records.Begin", verb + ":records.Begin.done",
 		verb + ":records.Advance", verb + ":records.Advance.done",
 		"power." + verb, "power.done",

@@ -1,7 +1,7 @@
 package chaos
 
-// What operators and users may do to an operation that is at work: every verb,
-// at every point of every kind.
+// What operators and users may do to an operation that is at work: every verb
+// to every kind, in full at each of its points.
 
 import (
 	"context"
@@ -119,7 +119,7 @@ var (
 		closing: {lostLate, driven}, over: {driven}}
 )
 
-// With everything alive, all verbs at all points at the same time. The kinds are
+// With everything alive, all verbs at the same time. The kinds are
 // spread over clouds so that none is crowded.
 func TestVerbs(t *testing.T) {
 	t.Parallel()

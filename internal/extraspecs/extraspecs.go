@@ -31,13 +31,21 @@ type validator struct {
 	key *regexp.Regexp
 }
 
-// Table is the validators. Patterns of names are compiled; those of values are
-// when one is asked for: compiled together they take 14 MB.
+// Table is the validators. Most names are texts, or texts with a group's name
+// between them, and are looked up; of patterns of values one is compiled when it
+// is asked for. Compiled, all of them together would take 30 MB.
 type Table struct {
-	exact     map[string]*validator
+	exact map[string]*validator
+	// grouped are those with a group, by the text before it and the text after it.
+	grouped   map[string]map[string]*validator
 	patterns  []*validator
 	namespace *regexp.Regexp
 }
+
+// group is the pattern of a group's name, as in trait_A:COMPUTE_NODE.
+const group = `(?P<group>([a-zA-Z0-9_-]{1,64})?)`
+
+var isGroup = regexp.MustCompile(`^` + group + `$`)
 
 // Load compiles the embedded table. Errors: it isn't one.
 func Load() (*Table, error) {
@@ -48,7 +56,7 @@ func Load() (*Table, error) {
 	if err := json.Unmarshal(table, &rows); err != nil {
 		return nil, fmt.Errorf("the table of extra specs: %w", err)
 	}
-	t := &Table{exact: map[string]*validator{}}
+	t := &Table{exact: map[string]*validator{}, grouped: map[string]map[string]*validator{}}
 	var wrong []error
 	must := func(pattern string) *regexp.Regexp {
 		compiled, err := whole(pattern)
@@ -56,8 +64,15 @@ func Load() (*Table, error) {
 		return compiled
 	}
 	for _, v := range rows.Validators {
-		if regexp.QuoteMeta(v.Key) == v.Key {
+		if isText(v.Key) {
 			t.exact[v.Key] = v
+			continue
+		}
+		if before, after, grouped := strings.Cut(v.Key, group); grouped && isText(before+after) && strings.HasPrefix(after, ":") {
+			if t.grouped[before] == nil {
+				t.grouped[before] = map[string]*validator{}
+			}
+			t.grouped[before][after] = v
 			continue
 		}
 		v.key = must(v.Key)
@@ -66,6 +81,9 @@ func Load() (*Table, error) {
 	t.namespace = must("(" + strings.Join(rows.Namespaces, "|") + ")")
 	return t, errors.Join(wrong...)
 }
+
+// isText says that a pattern matches itself alone.
+func isText(pattern string) bool { return regexp.QuoteMeta(pattern) == pattern }
 
 // whole compiles a pattern that a whole text has to match.
 func whole(pattern string) (*regexp.Regexp, error) { return regexp.Compile(`^(?:` + pattern + `)$`) }
@@ -85,6 +103,12 @@ func (t *Table) Check(name, value string) error {
 func (t *Table) find(name string) *validator {
 	if v, ok := t.exact[name]; ok {
 		return v
+	}
+	for before, those := range t.grouped {
+		rest, ok := strings.CutPrefix(name, before)
+		if colon := strings.Index(rest, ":"); ok && colon >= 0 && isGroup.MatchString(rest[:colon]) && those[rest[colon:]] != nil {
+			return those[rest[colon:]]
+		}
 	}
 	for _, v := range t.patterns {
 		if v.key.MatchString(name) {

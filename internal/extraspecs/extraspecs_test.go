@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"regexp"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast.dev/internal/contracttest"
@@ -28,6 +31,14 @@ func TestChecks(t *testing.T) {
 		{"trait:CUSTOM_FAST", "required", ""},
 		{"resources1:CUSTOM_GPU", "x", "Validation failed; 'x' is not a valid integer value."},
 		{"hw:nonsense", "1", "Validation failed; extra spec 'hw:nonsense' does not appear to be a valid extra spec."},
+		{"trait:COMPUTE_NODE", "required", ""},
+		{"trait_A-1:COMPUTE_NODE", "forbidden", ""},
+		{"trait_A-1:COMPUTE_NODE", "maybe", "Validation failed; 'maybe' is not one of: required, forbidden."},
+		{"resources:VCPU", "2", ""},
+		{"resources" + strings.Repeat("x", 64) + ":VCPU", "2", ""},
+		{"resources" + strings.Repeat("x", 65) + ":VCPU", "no number", ""},
+		{"resources.1:VCPU", "no number", ""},
+		{"resources:VCPU:1", "2", "Validation failed; extra spec 'resources:VCPU:1' does not appear to be a valid extra spec."},
 		{"mine:own", "1", ""},
 		{"plain", "1", ""},
 	} {
@@ -68,6 +79,49 @@ func TestTableIsTheContracts(t *testing.T) {
 			t.Errorf("%v, want %v", ours.Validators[i], v.Value)
 		}
 	}
+}
+
+// A name that a row is for is found by that row, or by an earlier one that is for
+// it too.
+func TestEveryNameIsFound(t *testing.T) {
+	t.Parallel()
+	known, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows struct{ Validators []*validator }
+	if err := json.Unmarshal(table, &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, inGroup := range []string{"", "_Group-1"} {
+		for _, v := range rows.Validators {
+			name := strings.NewReplacer(group, inGroup, `(?P<filter>(:\w+)*)`, ":a:b", `(?P<num>\d+)`, "7",
+				`(?P<resource>[A-Z0-9_]+)`, "X_1", `(?P<trait>[A-Z0-9_]+)`, "X_1", `(?P<key>.+)`, "k").Replace(v.Key)
+			if !regexp.MustCompile("^(?:" + v.Key + ")$").MatchString(name) {
+				t.Fatalf("%s is no name that %s is for", name, v.Key)
+			}
+			if found := known.find(name); found == nil || found.Key != v.Key {
+				t.Errorf("%s is found as %+v, want %s", name, found, v.Key)
+			}
+		}
+	}
+}
+
+// The table is in the memory of every API process.
+func TestTableIsSmall(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	known, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2<<20 {
+		t.Errorf("a table of extra specs takes %d bytes", grown)
+	}
+	runtime.KeepAlive(known)
 }
 
 func TestEveryPatternCompiles(t *testing.T) {
