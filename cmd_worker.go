@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -183,7 +184,7 @@ func driverOf(cfg *config.Config) (workers.OpenDriver, error) {
 		return func(stateDir string, link *hostlink.Client) (libvirt.Driver, error) {
 			return qemu.New(qemu.Options{
 				StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
-				Images: images.NewGlance(link), Servers: link, Hold: hold.Points(cfg.Dev.HoldDir).At,
+				Images: images.NewGlance(link), Servers: link, Migration: migrationOf(cfg), Hold: hold.Points(cfg.Dev.HoldDir).At,
 			})
 		}, nil
 	case "simulated":
@@ -192,6 +193,20 @@ func driverOf(cfg *config.Config) (workers.OpenDriver, error) {
 		}, nil
 	}
 	return nil, faults.New(faults.Invalid, "NoDriver", "host.driver is %q; it must be libvirt or simulated", cfg.Host.Driver)
+}
+
+// migrationOf is how guests come to and leave the host.
+func migrationOf(cfg *config.Config) qemu.Migration {
+	h := cfg.Host
+	address := h.LiveMigrationInboundAddr
+	if address == "" {
+		address, _ = machineName(cfg) // without a name the host doesn't start
+	}
+	return qemu.Migration{
+		URI: strings.ReplaceAll(h.LiveMigrationURI, "%s", address), Address: address,
+		CompletionTimeout: h.LiveMigrationCompletionTimeout, TimeoutAction: qemu.TimeoutAction(h.LiveMigrationTimeoutAction),
+		PermitPostCopy: h.LiveMigrationPermitPostCopy, PermitAutoConverge: h.LiveMigrationPermitAutoConverge,
+	}
 }
 
 // beside runs work with the telemetry listener next to it; either's end is the

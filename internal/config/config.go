@@ -137,6 +137,13 @@ type Host struct {
 	LibvirtSocket string `koanf:"libvirt_socket"`
 	// ImageCacheGB is GiB for images that no guest uses.
 	ImageCacheGB int `koanf:"image_cache_gb"`
+	// LiveMigration* are Nova's options of that name.
+	LiveMigrationURI                string        `koanf:"live_migration_uri"`
+	LiveMigrationInboundAddr        string        `koanf:"live_migration_inbound_addr"`
+	LiveMigrationCompletionTimeout  time.Duration `koanf:"live_migration_completion_timeout"`
+	LiveMigrationTimeoutAction      string        `koanf:"live_migration_timeout_action"`
+	LiveMigrationPermitPostCopy     bool          `koanf:"live_migration_permit_post_copy"`
+	LiveMigrationPermitAutoConverge bool          `koanf:"live_migration_permit_auto_converge"`
 }
 
 // Log is how the process logs.

@@ -94,6 +94,12 @@ var keys = []Key{
 	{"host.link_listen", "127.0.0.1:0", "Address on which a host serves reads to the API, which is told it: no 0.0.0.0, and a name that resolves to this machine will do. Port 0 takes a free one."},
 	{"host.libvirt_socket", "/run/libvirt/libvirt-sock", "Where this host's libvirtd listens."},
 	{"host.image_cache_gb", 20, "Room for images that no guest on the host uses at the moment, in GiB."},
+	{"host.live_migration_uri", "qemu+tls://%s/system", "How other hosts' libvirtds reach this host's; %s stands for its inbound address."},
+	{"host.live_migration_inbound_addr", "", "Where this host takes the memory and the disks of guests that come from others; empty is host.name."},
+	{"host.live_migration_completion_timeout", 800 * time.Second, "How long a live migration may take for each GiB that it moves, 2 at least; 0 is for ever."},
+	{"host.live_migration_timeout_action", "abort", "What follows: abort, or force_complete."},
+	{"host.live_migration_permit_post_copy", false, "Whether a migration that is forced to complete may start the guest on the other host before its memory is there; it is paused otherwise."},
+	{"host.live_migration_permit_auto_converge", false, "Whether a guest may be slowed down that writes faster than its memory is moved."},
 	{"host.report_interval", 10 * time.Second, "Time between two heartbeats of a host or a control worker (report_interval)."},
 
 	{"log.level", "info", "Least level that is logged: debug, info, warn or error."},

@@ -162,6 +162,7 @@ func (c *Config) check() error {
 		of          []string
 	}{
 		{"host.driver", c.Host.Driver, []string{"libvirt", "simulated"}},
+		{"host.live_migration_timeout_action", c.Host.LiveMigrationTimeoutAction, []string{"abort", "force_complete"}},
 		{"log.level", c.Log.Level, []string{"debug", "info", "warn", "error"}},
 		{"log.format", c.Log.Format, []string{"json", "text"}},
 	} {

@@ -38,6 +38,8 @@ type Options struct {
 	Servers Servers
 	// CacheBytes bounds bases that no guest uses; 0 is DefaultCache.
 	CacheBytes int64
+	// Migration is how guests come and go.
+	Migration Migration
 	// OnStep is told of each sub-step before it acts; for tests.
 	OnStep func(serverID, step string)
 	// Hold is called before each sub-step and keeps it waiting, or ends it by an
@@ -53,18 +55,23 @@ type Servers interface {
 
 // Driver implements libvirt.Driver.
 type Driver struct {
-	dir     string // of the guests
-	daemon  *connection
-	cache   *images.Cache
-	servers Servers
-	kvm     bool
-	amd     bool
-	onStep  func(serverID, step string)
-	hold    func(ctx context.Context, serverID, step string) error
-	poll    time.Duration
+	dir       string // of the guests
+	socket    string
+	daemon    *connection
+	cache     *images.Cache
+	servers   Servers
+	migration Migration
+	kvm       bool
+	amd       bool
+	onStep    func(serverID, step string)
+	hold      func(ctx context.Context, serverID, step string) error
+	poll      time.Duration
 }
 
-var _ libvirt.Driver = (*Driver)(nil)
+var (
+	_ libvirt.Driver   = (*Driver)(nil)
+	_ libvirt.Migrator = (*Driver)(nil)
+)
 
 // New opens the host. It doesn't wait for libvirtd.
 func New(o Options) (*Driver, error) {
@@ -75,7 +82,7 @@ func New(o Options) (*Driver, error) {
 		o.CacheBytes = DefaultCache
 	}
 	d := &Driver{
-		dir: filepath.Join(o.StateDir, "guests"), daemon: newConnection(o.Socket), servers: o.Servers,
+		dir: filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration,
 		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond,
 	}
 	err := os.MkdirAll(d.dir, 0o711)

@@ -70,6 +70,8 @@ type record struct {
 	Rescue *rescue `json:"rescue,omitempty"`
 	// Rebuild is the last one that was begun.
 	Rebuild *rebuild `json:"rebuild,omitempty"`
+	// Leaving names the last live migration that was begun from here.
+	Leaving string `json:"leaving,omitempty"`
 }
 
 // reboot is the last one that was begun.

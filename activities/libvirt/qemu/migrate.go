@@ -1,0 +1,402 @@
+package qemu
+
+// Live migration, on the host that the guest leaves: libvirt's job, begun once,
+// watched, ended.
+
+import (
+	"context"
+	"encoding/xml"
+	"slices"
+	"strings"
+	"time"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+	"libvirt.org/go/libvirtxml"
+
+	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
+)
+
+// Migration is how live migrations are done, by the names of Nova's options.
+type Migration struct {
+	// URI is what other hosts' libvirtds reach this one's by, Address where it
+	// takes guests' memory and disks.
+	URI, Address string
+	// CompletionTimeout is how long a migration may take for each GiB that it
+	// moves, two at least; 0 is for ever. TimeoutAction is what follows.
+	CompletionTimeout time.Duration
+	TimeoutAction     TimeoutAction
+	// PermitPostCopy lets a migration that is forced to complete start the guest
+	// on the other host before its memory is there; it is paused otherwise.
+	PermitPostCopy bool
+	// PermitAutoConverge has libvirt slow down a guest that writes faster than
+	// its memory is moved.
+	PermitAutoConverge bool
+}
+
+// TimeoutAction is what is done with a migration that takes too long.
+type TimeoutAction string
+
+// Timeout actions.
+const (
+	TimeoutAbort    TimeoutAction = "abort"
+	TimeoutComplete TimeoutAction = "force_complete"
+)
+
+const (
+	// longestMigration bounds the call that a migration is.
+	longestMigration = 24 * time.Hour
+	// abortPatience is how long libvirt may take to end a migration.
+	abortPatience = time.Minute
+)
+
+// Depart says what another host has to know to take the guest in.
+func (d *Driver) Depart(ctx context.Context, serverID string) (steps.Departure, error) {
+	g, err := d.guest(serverID)
+	if err != nil {
+		return steps.Departure{}, err
+	}
+	now, err := g.state(ctx)
+	if err != nil {
+		return steps.Departure{}, err
+	}
+	if !now.active {
+		return steps.Departure{}, faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
+	}
+	domain, err := g.described(ctx, golibvirt.DomainXMLMigratable)
+	if err != nil {
+		return steps.Departure{}, err
+	}
+	if err := portable(domain); err != nil {
+		return steps.Departure{}, err
+	}
+	leaving := steps.Departure{Folder: g.dir, KVM: domain.Type == "kvm", Machine: domain.OS.Type.Machine, Boot: bootID()}
+	if domain.CPU != nil {
+		leaving.CPU, err = domain.CPU.Marshal()
+	}
+	if err != nil {
+		return steps.Departure{}, broken(err)
+	}
+	if leaving.Sizes, err = g.sizes(ctx, domain); err != nil {
+		return steps.Departure{}, err
+	}
+	leaving.Marker, err = g.mark()
+	return leaving, err
+}
+
+// portable refuses guests with parts of their host.
+func portable(domain *libvirtxml.Domain) error {
+	if domain.Devices != nil && len(domain.Devices.Hostdevs) > 0 {
+		return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: the instance has devices of its host")
+	}
+	return nil
+}
+
+// described reads the domain as libvirt has it.
+func (g *guest) described(ctx context.Context, flags golibvirt.DomainXMLFlags) (*libvirtxml.Domain, error) {
+	text, err := g.describe(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	var domain libvirtxml.Domain
+	return &domain, broken(domain.Unmarshal(text))
+}
+
+func (g *guest) describe(ctx context.Context, flags golibvirt.DomainXMLFlags) (text string, err error) {
+	err = g.domain(ctx, callTime, "describe the domain", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) (err error) {
+		text, err = rpc.DomainGetXMLDesc(d, flags)
+		return err
+	})
+	return text, err
+}
+
+// Migrate has libvirt move the guest, and comes back when that is over. One that
+// an earlier call has begun is taken over.
+func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Confirm) error {
+	g, err := d.guest(m.ServerID)
+	if err != nil {
+		return err
+	}
+	have, err := g.read()
+	if err != nil {
+		return err
+	}
+	now, err := g.state(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !now.active && have.Leaving == m.Mark:
+		return nil // an earlier call has moved it
+	case !now.active:
+		return faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
+	}
+	w := &watch{guest: g, move: m, began: time.Now()}
+	if have.Leaving == m.Mark {
+		if job, err := g.job(ctx); err != nil || job.active {
+			if err != nil {
+				return err
+			}
+			if m.Abort {
+				_ = g.abort(ctx) // it may be over; the verdict tells
+			}
+			return w.until(ctx, nil)
+		}
+	}
+	if m.Only {
+		return w.verdict(ctx, nil, false)
+	}
+	return g.steps(ctx,
+		subStep{"migrate.begin", func(ctx context.Context) error {
+			have.Leaving = m.Mark
+			return g.write(have)
+		}},
+		subStep{"migrate.move", func(ctx context.Context) error {
+			if err := confirm(); err != nil {
+				return err
+			}
+			return w.run(ctx)
+		}},
+		subStep{"migrate.done", nil},
+	)
+}
+
+// watch is a migration that runs.
+type watch struct {
+	*guest
+	move  libvirt.Move
+	began time.Time
+}
+
+// run makes the call and watches what it does. The call has a connection to
+// libvirtd of its own, which nothing else hangs up.
+func (w *watch) run(ctx context.Context) error {
+	params, err := w.params(ctx)
+	if err != nil {
+		return err
+	}
+	domain, err := w.lookup(ctx)
+	if err != nil {
+		return err
+	}
+	line := newConnection(w.driver.socket)
+	defer line.close()
+	over := make(chan error, 1)
+	go func() {
+		over <- line.call(context.WithoutCancel(ctx), longestMigration, "migrate the domain", func(rpc *golibvirt.Libvirt) error {
+			_, err := rpc.DomainMigratePerform3Params(domain, golibvirt.OptString{w.move.To.URI}, params, nil, w.flags())
+			return err
+		})
+	}()
+	return w.until(ctx, over)
+}
+
+func (w *watch) flags() golibvirt.DomainMigrateFlags {
+	flags := golibvirt.MigrateLive | golibvirt.MigratePeer2peer | golibvirt.MigratePersistDest | golibvirt.MigrateUndefineSource
+	if !w.move.To.Shared {
+		flags |= golibvirt.MigrateNonSharedInc
+	}
+	if w.move.To.SameMachine {
+		// What one kernel caches, both QEMUs see.
+		flags |= golibvirt.MigrateUnsafe
+	}
+	if w.driver.migration.PermitPostCopy {
+		flags |= golibvirt.MigratePostcopy
+	}
+	if w.driver.migration.PermitAutoConverge {
+		flags |= golibvirt.MigrateAutoConverge
+	}
+	return flags
+}
+
+// params say where the guest goes, and what its files are called there.
+func (w *watch) params(ctx context.Context) ([]golibvirt.TypedParam, error) {
+	to := w.move.To
+	params := []golibvirt.TypedParam{text(golibvirt.MigrateParamURI, to.Address)}
+	domain, err := w.described(ctx, golibvirt.DomainXMLMigratable)
+	if err != nil {
+		return nil, err
+	}
+	for name, flags := range map[string]golibvirt.DomainXMLFlags{
+		golibvirt.MigrateParamDestXML:    golibvirt.DomainXMLMigratable | golibvirt.DomainXMLSecure,
+		golibvirt.MigrateParamPersistXML: golibvirt.DomainXMLMigratable | golibvirt.DomainXMLSecure | golibvirt.DomainXMLInactive,
+	} {
+		described, err := w.describe(ctx, flags)
+		if err != nil {
+			return nil, err
+		}
+		params = append(params, text(name, w.renamed(described, domain)))
+	}
+	if !to.Shared {
+		for _, disk := range localDisksOf(domain, w.dir) {
+			params = append(params, text(golibvirt.MigrateParamMigrateDisks, disk.Target.Dev))
+		}
+	}
+	return params, nil
+}
+
+// renamed gives the domain's files the paths that they have on the other host.
+func (w *watch) renamed(described string, domain *libvirtxml.Domain) string {
+	swap := []string{escaped(w.dir) + "/", escaped(w.move.To.Folder) + "/"}
+	for _, disk := range domain.Devices.Disks {
+		if there := w.move.To.Volumes[disk.Serial]; there != "" {
+			swap = append(swap, "'"+escaped(pathOf(disk))+"'", "'"+escaped(there)+"'")
+		}
+	}
+	return strings.NewReplacer(swap...).Replace(described)
+}
+
+func escaped(path string) string {
+	var text strings.Builder
+	_ = xml.EscapeText(&text, []byte(path)) // to memory
+	return text.String()
+}
+
+// localDisksOf are the disks with a file in the guest's folder that the guest
+// can write to.
+func localDisksOf(domain *libvirtxml.Domain, folder string) []libvirtxml.DomainDisk {
+	return slices.DeleteFunc(slices.Clone(domain.Devices.Disks), func(disk libvirtxml.DomainDisk) bool {
+		return disk.ReadOnly != nil || !strings.HasPrefix(pathOf(disk), folder+"/")
+	})
+}
+
+func pathOf(disk libvirtxml.DomainDisk) string {
+	switch {
+	case disk.Source == nil:
+	case disk.Source.File != nil:
+		return disk.Source.File.File
+	case disk.Source.Block != nil:
+		return disk.Source.Block.Dev
+	}
+	return ""
+}
+
+func text(name, value string) golibvirt.TypedParam {
+	return golibvirt.TypedParam{Field: name, Value: *golibvirt.NewTypedParamValueString(value)}
+}
+
+// until watches the migration until it is over: until the call that made it has
+// an answer or, without one, libvirt has no such job any more. When ctx ends it
+// is aborted, unless it is too late for that.
+func (w *watch) until(ctx context.Context, over <-chan error) error {
+	quiet := context.WithoutCancel(ctx)
+	tick := time.NewTicker(w.driver.poll)
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	var forced, aborted bool
+	var giveUp <-chan time.Time
+	for {
+		select {
+		case err := <-over:
+			return w.verdict(ctx, err, aborted)
+		case <-giveUp:
+			return ctx.Err()
+		case <-cancelled:
+			cancelled, aborted, giveUp = nil, true, time.After(abortPatience)
+			_ = w.abort(quiet) // it may be over; the verdict tells
+			continue
+		case <-tick.C:
+		}
+		job, err := w.job(quiet)
+		switch {
+		case err != nil && over == nil && !faults.Is(err, faults.NotFound):
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err // the next call takes over again
+		case err != nil:
+			continue
+		case !job.active && over == nil:
+			return w.verdict(ctx, nil, aborted)
+		}
+		w.move.Seen(job.MoveProgress)
+		if aborted || forced || !w.late(job) {
+			continue
+		}
+		if w.driver.migration.TimeoutAction == TimeoutComplete {
+			forced = true
+			_ = w.complete(quiet) // it goes on otherwise
+		} else {
+			aborted = true
+			_ = w.abort(quiet)
+		}
+	}
+}
+
+// verdict looks where the guest is: an answer can be lost.
+func (w *watch) verdict(ctx context.Context, answer error, aborted bool) error {
+	now, err := w.state(context.WithoutCancel(ctx))
+	switch {
+	case err != nil:
+		return err
+	case !now.active:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case aborted:
+		return faults.New(faults.Conflict, "MigrationError", "Migration error: Live migration took longer than it may, and was aborted")
+	case answer != nil:
+		return faults.Wrap(answer, faults.Conflict, "MigrationError", "Migration error: %s", faults.As(answer).Message)
+	}
+	return faults.New(faults.Conflict, "MigrationError", "Migration error: libvirt gave the migration up")
+}
+
+// late says that the migration takes longer than it may.
+func (w *watch) late(job job) bool {
+	limit := w.driver.migration.CompletionTimeout
+	if limit == 0 {
+		return false
+	}
+	size := (job.MemoryTotal + job.DiskTotal + gib - 1) / gib
+	return time.Since(w.began) > limit*time.Duration(max(size, 2))
+}
+
+func (g *guest) abort(ctx context.Context) error {
+	return g.domain(ctx, callTime, "abort the migration", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error { return rpc.DomainAbortJob(d) })
+}
+
+// complete ends a migration that might go on for ever.
+func (g *guest) complete(ctx context.Context) error {
+	return g.domain(ctx, callTime, "force the migration to complete", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error {
+		if g.driver.migration.PermitPostCopy {
+			return rpc.DomainMigrateStartPostCopy(d, 0)
+		}
+		return rpc.DomainSuspend(d)
+	})
+}
+
+// Complete forces a migration that runs to complete. One that is over is not
+// touched.
+func (d *Driver) Complete(ctx context.Context, serverID string) error {
+	g, err := d.guest(serverID)
+	if err != nil {
+		return err
+	}
+	job, err := g.job(ctx)
+	if faults.Is(err, faults.NotFound) || err == nil && !job.active {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return g.complete(ctx)
+}
+
+// job is what libvirt does with a domain.
+type job struct {
+	active bool
+	steps.MoveProgress
+}
+
+// job asks for the domain's. Errors: NotFound.
+func (g *guest) job(ctx context.Context) (j job, err error) {
+	err = g.domain(ctx, callTime, "read the domain's job", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error {
+		kind, _, _, _, _, _, memTotal, memDone, memLeft, diskTotal, diskDone, diskLeft, err := rpc.DomainGetJobInfo(d)
+		running := golibvirt.DomainJobType(kind)
+		j.active = running == golibvirt.DomainJobBounded || running == golibvirt.DomainJobUnbounded
+		j.MemoryTotal, j.MemoryProcessed, j.MemoryRemaining = int64(memTotal), int64(memDone), int64(memLeft)
+		j.DiskTotal, j.DiskProcessed, j.DiskRemaining = int64(diskTotal), int64(diskDone), int64(diskLeft)
+		return err
+	})
+	return j, err
+}
