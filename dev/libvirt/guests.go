@@ -5,6 +5,7 @@ package libvirt
 import (
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"libvirt.org/go/libvirtxml"
 
 	"holdfast.dev/dev/netns"
 	"holdfast.dev/internal/statedir"
@@ -102,18 +101,24 @@ func (l *Libvirt) plug(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var domain libvirtxml.Domain
-	if err := domain.Unmarshal(text); err != nil {
+	var domain struct {
+		Interfaces []struct {
+			Source struct {
+				Bridge string `xml:"bridge,attr"`
+			} `xml:"source"`
+			MTU struct {
+				Size int `xml:"size,attr"`
+			} `xml:"mtu"`
+		} `xml:"devices>interface"`
+	}
+	if err := xml.Unmarshal([]byte(text), &domain); err != nil {
 		return fmt.Errorf("guest %s: %w", name, err)
 	}
-	for _, nic := range domain.Devices.Interfaces {
-		if nic.Source == nil || nic.Source.Bridge == nil {
+	for _, nic := range domain.Interfaces {
+		if nic.Source.Bridge == "" {
 			continue
 		}
-		bridge := netns.Bridge{Namespace: l.Host.Namespace, Name: nic.Source.Bridge.Bridge}
-		if nic.MTU != nil {
-			bridge.MTU = int(nic.MTU.Size)
-		}
+		bridge := netns.Bridge{Namespace: l.Host.Namespace, Name: nic.Source.Bridge, MTU: nic.MTU.Size}
 		if err := bridge.Make(ctx); err != nil {
 			return fmt.Errorf("guest %s: %w", name, err)
 		}
