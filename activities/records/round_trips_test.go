@@ -69,16 +69,16 @@ func TestRoundTripsOfABuild(t *testing.T) {
 		want int
 		do   func() error
 	}{
-		{"Begin", 6, func() error {
+		{"Begin", 5, func() error {
 			out, err := r.Begin(t.Context(), steps.BeginIn{OperationID: operation, RunID: fence.RunID})
 			fence.Generation = out.Generation
 			return err
 		}},
-		{"Advance", 5, func() error {
+		{"Advance", 4, func() error {
 			_, err := r.Advance(t.Context(), steps.AdvanceIn{Fence: fence, Step: operations.StepSchedule, Attempt: 1})
 			return err
 		}},
-		{"Advance to the guest", 5, func() error {
+		{"Advance to the guest", 4, func() error {
 			_, err := r.Advance(t.Context(), steps.AdvanceIn{Fence: fence, Step: operations.StepGuest, Attempt: 1, Host: host,
 				Intend: []operations.Effect{{Kind: operations.EffectGuest, Ref: s.ID, Host: host, Attempt: 1}}})
 			return err
@@ -87,7 +87,7 @@ func TestRoundTripsOfABuild(t *testing.T) {
 			_, err := r.ServerSpec(t.Context(), steps.ServerSpecIn{Fence: fence})
 			return err
 		}},
-		{"Finish", 6, func() error {
+		{"Finish", 5, func() error {
 			_, err := r.Finish(t.Context(), steps.FinishIn{Fence: fence, Result: operations.ResultDone, Server: &steps.ServerOutcome{Host: &host}})
 			return err
 		}},

@@ -23,9 +23,6 @@ import (
 	"holdfast.dev/schemas"
 )
 
-// Tx is a transaction.
-type Tx = pgx.Tx
-
 // Queryer is what a query needs: a pool, a connection or a transaction.
 type Queryer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -68,7 +65,14 @@ func (db *DB) Close() { db.Pool.Close() }
 // faults.Unavailable, a lost connection too; whether the commit then happened
 // is unknown, so f must be safe to run again.
 func (db *DB) InTx(ctx context.Context, f func(tx Tx) error) error {
-	return Translate(pgx.BeginFunc(ctx, db.Pool, f))
+	conn, err := db.Pool.Acquire(ctx)
+	if err != nil {
+		return Translate(err)
+	}
+	// After a panic the transaction is open, and the pool drops the connection.
+	defer conn.Release()
+	tx := &lateTx{conn: conn.Conn()}
+	return Translate(tx.end(ctx, f(tx)))
 }
 
 // Now is the time of the database's clock, which is one for all processes.
