@@ -157,6 +157,10 @@ type Cinder struct {
 	looks int
 }
 
+// patience is the longest deadline of an operation in a world: what is waited for
+// until then is asked for every few seconds, and a day of that takes minutes.
+const patience = 20 * time.Minute
+
 // NewWorld has an operation of kind that was accepted at Epoch, a server that
 // it holds, and healthy empty hosts with the given names.
 func NewWorld(kind operations.Kind, server Server, hosts ...string) *World {
@@ -164,7 +168,7 @@ func NewWorld(kind operations.Kind, server Server, hosts ...string) *World {
 	id := strings.Join([]string{string(spec.Resource), ServerID, spec.Verb, "01jqzk0000000000test"}, "/")
 	server.Owner, server.Generation = id, 7
 	w := &World{
-		Op:     Operation{ID: id, Kind: kind, Deadline: Epoch.Add(spec.Deadline)},
+		Op:     Operation{ID: id, Kind: kind, Deadline: Epoch.Add(min(spec.Deadline, patience))},
 		Server: server,
 		Hosts:  map[string]*Host{},
 	}
