@@ -13,7 +13,6 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/statedir"
 	"holdfast.dev/internal/steps"
 )
 
@@ -97,16 +96,15 @@ func (d *Driver) Build(ctx context.Context, spec steps.ServerSpec, confirm libvi
 	if err != nil {
 		return libvirt.Guest{}, err
 	}
-	return run.folder.guest()
+	return shown(spec.ServerID, run.defined), nil
 }
 
 // makeDisks makes an empty file for each disk on the host.
 func (r *run) makeDisks(spec steps.ServerSpec) error {
 	for i, disk := range spec.LocalDisks() {
-		name := fmt.Sprintf("disk.%d.%s", i, disk.Kind)
-		made, err := r.folder.exists(name)
-		if err == nil && !made {
-			err = statedir.Replace(r.folder.file(name), nil)
+		file, err := os.OpenFile(r.folder.file(fmt.Sprintf("disk.%d.%s", i, disk.Kind)), os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			err = file.Close()
 		}
 		if err != nil {
 			return broken(err)
@@ -128,22 +126,23 @@ func (r *run) removeDisks() error {
 	return nil
 }
 
-func (r *run) define(spec steps.ServerSpec) error {
-	if have, err := r.folder.domain(); have != nil || err != nil {
+func (r *run) define(spec steps.ServerSpec) (err error) {
+	if r.defined, err = r.folder.domain(); r.defined != nil || err != nil {
 		return err
 	}
-	return r.folder.define(&domain{Spec: spec, PowerState: libvirt.Shutdown})
+	r.defined = &domain{Spec: spec, PowerState: libvirt.Shutdown}
+	return r.folder.define(r.defined)
 }
 
+// start starts what define has found or made: no other call is about the guest.
 func (r *run) start(confirm libvirt.Confirm) error {
-	have, err := r.folder.domain()
-	if err != nil || have.PowerState == libvirt.Running {
-		return err
+	if r.defined.PowerState == libvirt.Running {
+		return nil
 	}
 	if err := confirm(); err != nil {
 		return err
 	}
-	return r.turn(have, libvirt.Running, "booted "+have.Spec.Hostname)
+	return r.turn(r.defined, libvirt.Running, "booted "+r.defined.Spec.Hostname)
 }
 
 // turn puts the domain into a power state and lets the guest say so.
@@ -321,6 +320,8 @@ type run struct {
 	serverID string
 	folder   folder
 	own      rules // of the guest's flavor
+	// defined is the domain as a build has found or made it.
+	defined *domain
 }
 
 // run begins a call; without specs, those that the guest was made with count.

@@ -124,12 +124,16 @@ func (f folder) console(length int) ([]byte, error) {
 
 // guest shows the guest; a folder without a domain is half-made or half-removed.
 func (f folder) guest() (libvirt.Guest, error) {
-	shown := libvirt.Guest{ServerID: filepath.Base(string(f)), PowerState: libvirt.NoState}
 	d, err := f.domain()
-	if d != nil {
-		shown.PowerState = d.PowerState
+	return shown(filepath.Base(string(f)), d), err
+}
+
+// shown is the guest of a domain, which may be nil.
+func shown(serverID string, d *domain) libvirt.Guest {
+	if d == nil {
+		return libvirt.Guest{ServerID: serverID, PowerState: libvirt.NoState}
 	}
-	return shown, err
+	return libvirt.Guest{ServerID: serverID, PowerState: d.PowerState}
 }
 
 func broken(err error) error {

@@ -42,6 +42,10 @@ func (d *Driver) Rebuild(ctx context.Context, in steps.RebuildIn, mark string, c
 			if in.Off {
 				return nil
 			}
+			var err error
+			if run.defined, err = run.folder.domain(); err != nil {
+				return err
+			}
 			return run.start(confirm)
 		}},
 		subStep{"rebuild.done", nil},
