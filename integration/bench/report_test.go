@@ -58,6 +58,22 @@ func (r *report) throughput(what string, s *sample) {
 	r.line("%s, %d clients: **%.0f a second**, p50 %s, p99 %s", what, readClients, s.rate(), s.quantile(0.5), s.quantile(0.99))
 }
 
+// processor does something n times and says what each took of every process. Unlike
+// rates it hardly depends on what else the machine does.
+func (r *report) processor(what string, c *cloud.Cloud, n int, do func()) {
+	before := map[cloud.Name]time.Duration{}
+	for _, name := range cloud.Names {
+		before[name] = c.Processor(name)
+	}
+	do()
+	var parts []string
+	for _, name := range cloud.Names {
+		each := (c.Processor(name) - before[name]) / time.Duration(n)
+		parts = append(parts, fmt.Sprintf("%s %.1f ms", name, each.Seconds()*1000))
+	}
+	r.line("processor time of %s: %s", what, strings.Join(parts, ", "))
+}
+
 func (r *report) memory(when string, c *cloud.Cloud) {
 	var parts []string
 	for _, name := range []cloud.Name{cloud.API, cloud.Control, cloud.Host} {

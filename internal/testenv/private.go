@@ -61,6 +61,11 @@ func (p *Pair) Temporal() (hostPort, namespace string) {
 // Admin administers the PostgreSQL.
 func (p *Pair) Admin() postgres.Admin { return p.services.Postgres }
 
+// Pids are the process ids of both.
+func (p *Pair) Pids() (postgres, temporal int) {
+	return p.services.server.Pid(), p.services.temporal.State().Pid
+}
+
 // Logs are the files that both write their logs to.
 func (p *Pair) Logs() []string {
 	return []string{filepath.Join(p.services.dir, "temporal.log"), filepath.Join(p.services.dir, "postgres", "log")}
