@@ -96,16 +96,17 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		return nil, err
 	}
 	computeAPI := &compute.API{
-		DB:            p.db,
-		Engine:        p.engine,
-		Starter:       p.starter,
-		Policy:        rules,
-		Secrets:       box,
-		Neighbours:    p.neighbours(tokens),
-		Consoles:      hostlink.NewReader(key),
-		HostDownAfter: p.cfg.Compute.HostDownAfter,
-		MaxPageSize:   p.cfg.API.MaxPageSize,
-		SoftDelete:    p.cfg.Compute.ReclaimInstanceInterval > 0,
+		DB:             p.db,
+		Engine:         p.engine,
+		Starter:        p.starter,
+		Policy:         rules,
+		Secrets:        box,
+		Neighbours:     p.neighbours(tokens),
+		Consoles:       hostlink.NewReader(key),
+		HostDownAfter:  p.cfg.Compute.HostDownAfter,
+		MaxPageSize:    p.cfg.API.MaxPageSize,
+		OffloadShelved: p.cfg.Compute.ShelvedOffloadTime == 0,
+		SoftDelete:     p.cfg.Compute.ReclaimInstanceInterval > 0,
 	}
 	return rest.New(rest.Options{
 		Authenticator:  tokens,

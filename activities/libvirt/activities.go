@@ -203,11 +203,11 @@ func (a *Activities) Pay(ctx context.Context, d Debt) error {
 		t = stood
 	}
 	why, pay := actDestroy, func(ctx context.Context, confirm Confirm) error { return a.destroy(ctx, d.ServerID, confirm) }
-	if d.Kind == operations.EffectRescue {
+	if undo, ok := undone[d.Kind]; ok {
 		if gone {
 			return nil
 		}
-		why, pay = actPower, func(ctx context.Context, confirm Confirm) error { return a.undoRescue(ctx, t, confirm) }
+		why, pay = actPower, func(ctx context.Context, confirm Confirm) error { return a.putBack(ctx, t, undo, confirm) }
 	}
 	err = a.fences.Within(ctx, t, why, pay)
 	return a.unlessVoid(ctx, d, err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 )
 
@@ -27,9 +28,15 @@ func (a *Activities) Rescue(ctx context.Context, in steps.RescueIn) (steps.Power
 	return steps.PowerOut{PowerState: guest.PowerState}, err
 }
 
-// undoRescue pays the debt of a rescue; of a guest that is gone there is none.
-func (a *Activities) undoRescue(ctx context.Context, t steps.Token, confirm Confirm) error {
-	_, err := a.driver.Power(ctx, t.ServerID, steps.PowerUndoRescue, mark(t), confirm)
+// undone are the changes of a guest's power that debts ask for.
+var undone = map[operations.EffectKind]steps.PowerAction{
+	operations.EffectRescue: steps.PowerUndoRescue,
+	operations.EffectHalt:   steps.PowerStart,
+}
+
+// putBack pays the debt of a change of power; of a guest that is gone there is none.
+func (a *Activities) putBack(ctx context.Context, t steps.Token, undo steps.PowerAction, confirm Confirm) error {
+	_, err := a.driver.Power(ctx, t.ServerID, undo, mark(t), confirm)
 	if faults.Is(err, faults.NotFound) {
 		return nil
 	}

@@ -32,6 +32,13 @@ var acts = map[string]func(*world) act{
 			return a.Reclaim(ctx, struct{}{})
 		}
 	},
+	"maintenance.OffloadShelved": func(w *world) act {
+		w.o.OffloadAfter = time.Hour
+		w.exec(`UPDATE compute.servers SET shelved_at = now() - interval '2 h' WHERE id = $1`, w.server("shelved", 4))
+		return func(ctx context.Context, a *Activities) (steps.MaintenanceOut, error) {
+			return a.OffloadShelved(ctx, struct{}{})
+		}
+	},
 	"maintenance.Purge": func(w *world) act {
 		gone := w.server("deleted", 0)
 		w.exec(`UPDATE compute.servers SET deleted_at = now() - interval '30 h', host_id = NULL WHERE id = $1`, gone)

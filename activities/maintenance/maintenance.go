@@ -26,6 +26,9 @@ type Options struct {
 	KeepServers, KeepOperations time.Duration
 	// ReclaimAfter is how long soft-deleted servers can be restored; 0 for ever.
 	ReclaimAfter time.Duration
+	// OffloadAfter is how long shelved servers stay on their hosts; 0 or less for
+	// ever.
+	OffloadAfter time.Duration
 }
 
 // Activities implements steps.MaintenanceActivities.

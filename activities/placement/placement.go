@@ -109,6 +109,12 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 	if err != nil {
 		return out, nil, err
 	}
+	if to := in.Destination; to != nil {
+		server.Placement.Host, server.Placement.Node = to.Host, ""
+		if to.Zone != nil {
+			server.AvailabilityZone = *to.Zone
+		}
+	}
 	host, err := a.choose(ctx, tx, since, server, append(left(ledger), in.Exclude...), seed(in))
 	if err != nil {
 		return out, nil, err

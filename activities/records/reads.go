@@ -3,6 +3,7 @@ package records
 // Host and ServerSpec: what a workflow reads on its way.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -58,7 +59,7 @@ func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.Serv
 		ServerID: s.ID, Name: s.Name, Hostname: s.Hostname, ProjectID: s.ProjectID, UserID: s.UserID,
 		VCPUs: s.VCPUs, MemoryMB: int(s.MemoryMB),
 		RootGB:  int(s.Flavor.RootGB),
-		ImageID: s.ImageID, ImageProperties: s.ImageProperties, ExtraSpecs: s.Flavor.ExtraSpecs, ConfigDrive: s.ConfigDrive,
+		ImageID: cmp.Or(s.ShelvedImageID, s.ImageID), ImageProperties: s.ImageProperties, ExtraSpecs: s.Flavor.ExtraSpecs, ConfigDrive: s.ConfigDrive,
 		Flavor: s.Flavor.Name, Generation: s.Generation,
 	}
 	if len(s.Ports) > 0 {

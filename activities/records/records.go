@@ -72,6 +72,13 @@ var taskStates = map[operations.Kind]map[string]servers.TaskState{
 		operations.StepSnapshot: servers.TaskImageSnapshot,
 		operations.StepUpload:   servers.TaskImagePendingUpload,
 	},
+	operations.ServerShelve: {
+		operations.StepUpload:  servers.TaskShelvingImagePendingUpload,
+		operations.StepOffload: servers.TaskShelvingOffloading,
+	},
+	operations.ServerUnshelve: {
+		operations.StepGuest: servers.TaskSpawning,
+	},
 	operations.ServerCreateBackup: {
 		operations.StepUpload: servers.TaskImagePendingUpload,
 	},

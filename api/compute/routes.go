@@ -49,6 +49,8 @@ type API struct {
 	MaxPageSize int
 	// SoftDelete keeps what users delete until it is reclaimed.
 	SoftDelete bool
+	// OffloadShelved takes servers that are shelved off their hosts at once.
+	OffloadShelved bool
 	// WaitsFor is how long a request waits for its operation where the original
 	// does; zero is 30 s.
 	WaitsFor time.Duration
@@ -147,6 +149,9 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: crashDump.key, Versions: microversion.From(17), Policy: crashDump.policy, Success: 202, Handler: a.act(crashDump)},
 		{Action: "rescue", Policy: policyRescue, Success: 200, Handler: a.rescue},
 		{Action: "rebuild", Policy: policyRebuild, Success: 202, Handler: a.rebuild},
+		{Action: shelve.key, Policy: shelve.policy, Success: 202, Handler: a.shelve},
+		{Action: shelveOffload.key, Policy: shelveOffload.policy, Success: 202, Handler: a.act(shelveOffload)},
+		{Action: unshelve.key, Policy: unshelve.policy, Success: 202, Handler: a.unshelve},
 		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},
 		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},

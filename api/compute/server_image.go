@@ -102,10 +102,7 @@ func (a *API) makeImage(r *rest.Request, action powerAction, asked *imageRequest
 	if err != nil {
 		return nil, err
 	}
-	if !a.reachable(r.Identity) {
-		return nil, faults.New(faults.Unavailable, "GlanceConnectionFailed", "Connection to glance host failed")
-	}
-	if made.location, err = a.Neighbours.CreateImage(r.Context(), r.Identity, document, made.member); err != nil {
+	if err := a.createImageOf(r, made, document); err != nil {
 		return nil, err
 	}
 	accepted, err := a.acceptImage(r, action, made)
@@ -115,6 +112,20 @@ func (a *API) makeImage(r *rest.Request, action powerAction, asked *imageRequest
 	}
 	a.offer(accepted)
 	return made, nil
+}
+
+// createImageOf makes the image in Glance, where it waits for its data.
+func (a *API) createImageOf(r *rest.Request, made *imaging, document map[string]any) (err error) {
+	if !a.reachable(r.Identity) {
+		return faults.New(faults.Unavailable, "GlanceConnectionFailed", "Connection to glance host failed")
+	}
+	made.location, err = a.Neighbours.CreateImage(r.Context(), r.Identity, document, made.member)
+	return err
+}
+
+// newImaging is an image of the caller's.
+func newImaging(who rest.Identity, name string) *imaging {
+	return &imaging{ImageInput: steps.ImageInput{ImageID: uuid.NewString(), Name: name, Owner: who.ProjectID}}
 }
 
 // planImage checks the request and says what image is to be made.
@@ -130,8 +141,8 @@ func (a *API) planImage(r *rest.Request, action powerAction, asked *imageRequest
 	if err != nil {
 		return nil, nil, err
 	}
-	made := &imaging{ImageInput: steps.ImageInput{ImageID: uuid.NewString(), Name: asked.Name, Owner: r.Identity.ProjectID,
-		BackupType: asked.BackupType, Rotation: int(asked.Rotation)}}
+	made := newImaging(r.Identity, asked.Name)
+	made.BackupType, made.Rotation = asked.BackupType, int(asked.Rotation)
 	for _, d := range devices {
 		made.OfVolumes = made.OfVolumes || d.IsVolume() && d.Boots()
 	}

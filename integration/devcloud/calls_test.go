@@ -26,7 +26,6 @@ var notServed = map[string]string{
 	"POST /servers/{id}/action migrate":                               "servers don't move yet",
 	"POST /servers/{id}/action os-migrateLive":                        "servers don't move yet",
 	"POST /servers/{id}/action evacuate":                              "servers don't move yet",
-	"POST /servers/{id}/action shelve":                                "servers don't move yet",
 	"DELETE /servers/{server_id}/migrations/{id}":                     "servers don't move yet",
 	"POST /servers/{server_id}/migrations/{id}/action force_complete": "servers don't move yet",
 	"POST /servers/{id}/action changePassword":                        "guests aren't changed in place yet",

@@ -68,6 +68,9 @@ type Compute struct {
 	// ReclaimInstanceInterval is how long a deleted server can be restored; 0
 	// deletes at once.
 	ReclaimInstanceInterval time.Duration `koanf:"reclaim_instance_interval"`
+	// ShelvedOffloadTime is how long shelved servers stay on their hosts; 0 takes
+	// them off at once, less than 0 never.
+	ShelvedOffloadTime time.Duration `koanf:"shelved_offload_time"`
 	// HealInstanceInfoCacheInterval is the time between two looks at addresses.
 	HealInstanceInfoCacheInterval time.Duration `koanf:"heal_instance_info_cache_interval"`
 }

@@ -54,6 +54,10 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerResetState: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerRecover:    {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue},
 
+	ServerShelve:        {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerShelveOffload: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerUnshelve:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+
 	ServerAttachVolume:    {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerDetachVolume:    {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerAttachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},

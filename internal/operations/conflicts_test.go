@@ -84,6 +84,16 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerCreateBackup, operations.ServerSoftDelete}:    operations.Preempt,
 	{operations.ServerCreateImage, operations.ServerResetState}:     operations.Preempt,
 	{operations.ServerCreateBackup, operations.ServerResetState}:    operations.Preempt,
+
+	{operations.ServerShelve, operations.ServerDelete}:            operations.Preempt,
+	{operations.ServerShelve, operations.ServerSoftDelete}:        operations.Preempt,
+	{operations.ServerShelve, operations.ServerResetState}:        operations.Preempt,
+	{operations.ServerShelveOffload, operations.ServerDelete}:     operations.Preempt,
+	{operations.ServerShelveOffload, operations.ServerSoftDelete}: operations.Preempt,
+	{operations.ServerShelveOffload, operations.ServerResetState}: operations.Preempt,
+	{operations.ServerUnshelve, operations.ServerDelete}:          operations.Preempt,
+	{operations.ServerUnshelve, operations.ServerSoftDelete}:      operations.Preempt,
+	{operations.ServerUnshelve, operations.ServerResetState}:      operations.Preempt,
 }
 
 func TestEveryPairOfKinds(t *testing.T) {

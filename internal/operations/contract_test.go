@@ -38,6 +38,10 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerRebuild:    {action: "rebuild"},
 	operations.ServerResetState: {action: "os-resetState"},
 
+	operations.ServerShelve:        {action: "shelve"},
+	operations.ServerShelveOffload: {action: "shelveOffload"},
+	operations.ServerUnshelve:      {action: "unshelve"},
+
 	operations.ServerAttachVolume:    {action: "attach volume"},
 	operations.ServerDetachVolume:    {action: "detach volume"},
 	operations.ServerAttachInterface: {action: "attach interface"},

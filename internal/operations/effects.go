@@ -42,6 +42,8 @@ const (
 	// EffectGuest: a domain and its disks on a host. Ref is the server id. What
 	// an unconfirmed move has left on the old host is one too.
 	EffectGuest EffectKind = "guest"
+	// EffectHalt: a guest that ran is off. Ref is the server id.
+	EffectHalt EffectKind = "halt"
 	// EffectRescue: a guest on a host that runs from a rescue image, or is about
 	// to. Ref is the server id.
 	EffectRescue EffectKind = "rescue"

@@ -56,6 +56,11 @@ const (
 	// one of several that take turns.
 	ServerCreateImage  Kind = "server.create-image"
 	ServerCreateBackup Kind = "server.create-backup"
+	// ServerShelve turns a server off and makes an image of it, ServerShelveOffload
+	// takes a shelved one off its host, ServerUnshelve has it run again.
+	ServerShelve        Kind = "server.shelve"
+	ServerShelveOffload Kind = "server.shelve-offload"
+	ServerUnshelve      Kind = "server.unshelve"
 	// ServerRecover ends an operation whose workflow died by other hands than
 	// the engine's: it runs the dead one's ledger, last first, or finishes it
 	// forward where that was past its point of no return.
@@ -142,6 +147,9 @@ const (
 	StepSnapshot = "snapshot"
 	StepUpload   = "upload"
 	StepRotate   = "rotate"
+	StepShelve   = "shelve"
+	StepOffload  = "offload"
+	StepKeep     = "keep"
 	StepUndo     = "undo"
 	StepFinish   = "finish"
 )
@@ -170,8 +178,11 @@ var specs = []Spec{
 	{Kind: ServerDetachInterface, Resource: Server, Verb: "detach-interface", Action: "detach_interface", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepNetwork}, Deadline: time.Hour},
 	{Kind: ServerCreateImage, Resource: Server, Verb: "create-image", Action: "createImage", Exclusive: true, Prepared: true, Steps: []string{StepSnapshot, StepVolumes, StepUpload}, Deadline: 2 * time.Hour},
 	{Kind: ServerCreateBackup, Resource: Server, Verb: "create-backup", Action: "createBackup", Exclusive: true, Prepared: true, PointOfNoReturn: StepRotate, Steps: []string{StepSnapshot, StepUpload, StepRotate}, Deadline: 2 * time.Hour},
+	{Kind: ServerShelve, Resource: Server, Verb: "shelve", Action: "shelve", Exclusive: true, Prepared: true, PointOfNoReturn: StepShelve, Steps: []string{StepGuest, StepSnapshot, StepUpload, StepShelve, StepOffload}, Deadline: 2 * time.Hour},
+	{Kind: ServerShelveOffload, Resource: Server, Verb: "shelve-offload", Action: "shelveOffload", Exclusive: true, PointOfNoReturn: StepShelve, Steps: []string{StepShelve, StepOffload}, Deadline: 2 * time.Hour},
+	{Kind: ServerUnshelve, Resource: Server, Verb: "unshelve", Action: "unshelve", Exclusive: true, PointOfNoReturn: StepKeep, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest, StepKeep}, Deadline: time.Hour},
 	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
-	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate}, Deadline: 24 * time.Hour},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep}, Deadline: 24 * time.Hour},
 }
 
 var byKind = func() map[Kind]Spec {

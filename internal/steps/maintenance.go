@@ -30,6 +30,9 @@ type MaintenanceActivities interface {
 	// configuration keeps. It is idempotent by observing: a server that an
 	// operation has is left to it.
 	Reclaim(context.Context, struct{}) (MaintenanceOut, error)
+	// OffloadShelved asks for the offload of what was shelved longer ago than the
+	// configuration keeps on hosts. It is idempotent as Reclaim is.
+	OffloadShelved(context.Context, struct{}) (MaintenanceOut, error)
 }
 
 // Maintenance is the family's caller.
@@ -41,6 +44,7 @@ var (
 	maintenanceSyncPower = localStep("maintenance.SyncPower")
 	maintenancePurge     = localStep("maintenance.Purge")
 	maintenanceReclaim   = localStep("maintenance.Reclaim")
+	maintenanceOffload   = localStep("maintenance.OffloadShelved")
 )
 
 // SyncPower compares rows with guests.
@@ -56,4 +60,9 @@ func (maintenanceSteps) Purge(ctx workflow.Context) (MaintenanceOut, error) {
 // Reclaim deletes what was soft-deleted.
 func (maintenanceSteps) Reclaim(ctx workflow.Context) (MaintenanceOut, error) {
 	return call[MaintenanceOut](ctx, maintenanceReclaim, "", struct{}{})
+}
+
+// OffloadShelved takes what was shelved off its hosts.
+func (maintenanceSteps) OffloadShelved(ctx workflow.Context) (MaintenanceOut, error) {
+	return call[MaintenanceOut](ctx, maintenanceOffload, "", struct{}{})
 }

@@ -17,6 +17,17 @@ type ClaimIn struct {
 	Attempt int   `json:"attempt"`
 	// Exclude are hosts that have been tried and failed.
 	Exclude []string `json:"exclude,omitempty"`
+	// Destination stands in place of the host that the server's request named,
+	// and of its zone; nil is as the request has it.
+	Destination *Destination `json:"destination,omitempty"`
+}
+
+// Destination is where a server is to run that ran before.
+type Destination struct {
+	// Host is a name; empty is any.
+	Host string `json:"host,omitempty"`
+	// Zone is an availability zone, a pointer to "" any; nil is the server's own.
+	Zone *string `json:"zone,omitempty"`
 }
 
 // ClaimOut is the chosen host and the ledger with the claim in it, written in

@@ -97,6 +97,9 @@ type ServerBrief struct {
 	// disks are Cinder's.
 	Ports   int `json:"ports,omitempty"`
 	Volumes int `json:"volumes,omitempty"`
+	// ShelvedImage is the image that a shelved server starts from when it runs
+	// again; empty for one that boots from a volume.
+	ShelvedImage string `json:"shelved_image,omitempty"`
 	// Migration is its move that is neither over nor given up; nil if none.
 	Migration *MigrationBrief `json:"migration,omitempty"`
 }
@@ -191,6 +194,11 @@ type ServerOutcome struct {
 	// Launched sets launched_at, Deleted sets deleted_at and frees the quota.
 	Launched bool `json:"launched,omitempty"`
 	Deleted  bool `json:"deleted,omitempty"`
+	// Shelved begins or ends a server's time on the shelf; nil leaves it.
+	Shelved *ShelvedOutcome `json:"shelved,omitempty"`
+	// Zone is the availability zone that the server may run in from now on; a
+	// pointer to "" is any.
+	Zone *string `json:"zone,omitempty"`
 	// Migration settles the server's open migration; nil leaves it.
 	Migration *MigrationOutcome `json:"migration,omitempty"`
 	// Rebuilt is what the server has been made anew of; its next boot data is its

@@ -19,6 +19,7 @@ const (
 	PurgeName     = "maintenance.purge"
 	ReclaimName   = "maintenance.reclaim"
 	AddressesName = "maintenance.addresses"
+	OffloadName   = "maintenance.offload"
 )
 
 // Workflows are what this package carries out, by name.
@@ -27,6 +28,7 @@ var Workflows = map[string]func(workflow.Context) error{
 	PurgeName:     Purge,
 	ReclaimName:   Reclaim,
 	AddressesName: Addresses,
+	OffloadName:   Offload,
 }
 
 // maxParts bounds one run: what is left is the next one's.
@@ -41,6 +43,9 @@ func Purge(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Pu
 
 // Reclaim asks for the delete of servers that were soft-deleted long enough ago.
 func Reclaim(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.Reclaim) }
+
+// Offload asks for the offload of servers that were shelved long enough ago.
+func Offload(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.OffloadShelved) }
 
 // Addresses reads servers' addresses from Neutron, whose events about them may
 // have been lost (Nova: heal_instance_info_cache_interval).

@@ -34,14 +34,29 @@ func (s *Saga) UndoAll(why string) error {
 	if err := s.advance(operations.StepUndo, Move{Message: why}); err != nil {
 		return err
 	}
-	return s.undoOpen()
+	return s.undoOpen(every)
 }
+
+// every effect is taken back.
+func every(operations.Effect) bool { return true }
 
 // TakeAway is a story whose work is the undo itself, under the name of step:
 // holds go into the ledger, those excepted that an earlier run has put there
 // and perhaps settled, and then everything in it is taken back. What can't be
 // is its error.
 func (s *Saga) TakeAway(step, host string, holds []operations.Effect) error {
+	return s.takeAway(step, host, holds, every)
+}
+
+// TakeAwayOnly is TakeAway that leaves every effect that is not of these kinds:
+// what else the story has done stays.
+func (s *Saga) TakeAwayOnly(step, host string, holds []operations.Effect, kinds ...operations.EffectKind) error {
+	of := func(e operations.Effect) bool { return slices.Contains(kinds, e.Kind) }
+	holds = slices.DeleteFunc(slices.Clone(holds), func(e operations.Effect) bool { return !of(e) })
+	return s.takeAway(step, host, holds, of)
+}
+
+func (s *Saga) takeAway(step, host string, holds []operations.Effect, goes func(operations.Effect) bool) error {
 	known := func(h operations.Effect) bool {
 		return slices.ContainsFunc(s.ledger, func(e operations.Effect) bool {
 			return e.Kind == h.Kind && e.Ref == h.Ref && e.Host == h.Host
@@ -50,21 +65,21 @@ func (s *Saga) TakeAway(step, host string, holds []operations.Effect) error {
 	if err := s.Step(step, Move{Host: host, Intend: slices.DeleteFunc(slices.Clone(holds), known)}); err != nil {
 		return err
 	}
-	if err := s.undoOpen(); err != nil {
+	if err := s.undoOpen(goes); err != nil {
 		return err
 	}
 	for _, e := range s.ledger {
-		if e.Open() {
+		if e.Open() && goes(e) {
 			return faults.New(faults.Internal, "NotRemoved", "%s %s could not be removed", e.Kind, e.Ref)
 		}
 	}
 	return nil
 }
 
-// undoOpen takes back what is open, under the step that the operation is in.
-func (s *Saga) undoOpen() error {
+// undoOpen takes back what is open and goes, under the step that the operation is in.
+func (s *Saga) undoOpen(goes func(operations.Effect) bool) error {
 	for _, e := range slices.Backward(slices.Clone(s.ledger)) {
-		if !e.Open() {
+		if !e.Open() || !goes(e) {
 			continue
 		}
 		move := Move{Settle: []steps.Settlement{{Seq: e.Seq, State: operations.Undone}}}

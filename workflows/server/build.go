@@ -58,7 +58,7 @@ func build(s *saga.Saga) (*steps.ServerOutcome, error) {
 		}
 	}
 	for {
-		host, err := schedule(s)
+		host, err := schedule(s, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +76,9 @@ func build(s *saga.Saga) (*steps.ServerOutcome, error) {
 }
 
 // schedule chooses a host that no earlier attempt has failed on and takes room
-// there; the claim's ledger line is written in the same transaction.
-func schedule(s *saga.Saga) (host string, err error) {
+// there; the claim's ledger line is written in the same transaction. To says where
+// a server may run that ran before.
+func schedule(s *saga.Saga, to *steps.Destination) (host string, err error) {
 	if err := s.Step(operations.StepSchedule, saga.Move{}); err != nil {
 		return "", err
 	}
@@ -87,7 +88,7 @@ func schedule(s *saga.Saga) (host string, err error) {
 			tried = append(tried, e.Host)
 		}
 	}
-	claim, err := steps.Placement.Claim(s.Context(), steps.ClaimIn{Fence: s.Fence, Attempt: s.Attempt(), Exclude: tried})
+	claim, err := steps.Placement.Claim(s.Context(), steps.ClaimIn{Fence: s.Fence, Attempt: s.Attempt(), Exclude: tried, Destination: to})
 	if err != nil {
 		if len(tried) > 0 && saga.Reason(err).Kind == faults.NoCapacity {
 			return "", retriesExceeded("Exhausted all hosts available for retrying build failures for instance %s.", s.Begun.ResourceID)

@@ -46,4 +46,7 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerRecoverShared:   Recover,
 	operations.ServerCreateImage:     CreateImage,
 	operations.ServerCreateBackup:    CreateImage,
+	operations.ServerShelve:          Shelve,
+	operations.ServerShelveOffload:   Shelve,
+	operations.ServerUnshelve:        Unshelve,
 }

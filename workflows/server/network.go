@@ -29,7 +29,7 @@ func connect(s *saga.Saga, host string) (plugging, error) {
 	}
 	err := s.Step(operations.StepNetwork, saga.Move{
 		Host:   host,
-		Intend: []operations.Effect{{Kind: operations.EffectPorts, Ref: s.Begun.ResourceID}},
+		Intend: []operations.Effect{{Kind: kindFor(s, operations.EffectPorts), Ref: s.Begun.ResourceID}},
 	})
 	if err != nil {
 		return plugging{}, err
@@ -39,6 +39,16 @@ func connect(s *saga.Saga, host string) (plugging, error) {
 		return plugging{}, notConnected(s, err)
 	}
 	return plugging{ports: out.Ports, patience: out.PlugPatience, fatal: out.PlugFatal}, nil
+}
+
+// kindFor is what an operation that gives a server something on a host takes
+// back: all of it, or only that it is there, where the server had it before.
+func kindFor(s *saga.Saga, made operations.EffectKind) operations.EffectKind {
+	if s.Begun.Kind != operations.ServerUnshelve {
+		return made
+	}
+	return map[operations.EffectKind]operations.EffectKind{
+		operations.EffectPorts: operations.EffectBindings, operations.EffectVolumes: operations.EffectConnections}[made]
 }
 
 // notConnected has the words of the original's BuildAbortException. No other

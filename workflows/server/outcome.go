@@ -14,6 +14,9 @@ const (
 	vmRescued   = "rescued"
 	vmError     = "error"
 	vmDeleted   = "deleted"
+	// vmShelved servers are off and can leave their host; vmOffloaded have left it.
+	vmShelved   = "shelved"
+	vmOffloaded = "shelved_offloaded"
 	// vmSoftDeleted servers can be restored.
 	vmSoftDeleted = "soft-delete"
 )
@@ -22,6 +25,7 @@ const (
 const (
 	powerNone    = 0
 	powerRunning = 1
+	powerOff     = 4
 )
 
 // running: the guest runs on host.

@@ -24,6 +24,10 @@ package server
 //	                  interrupted, perhaps a second time
 //	image, backup     undone: no image; a backup lost while it deleted older ones
 //	                  goes on with that
+//	shelve            before the step shelve as it was; from there on finished
+//	shelve-offload    before the step shelve as it was; from there on finished
+//	unshelve          before the step keep on the shelf as it was; from there on
+//	                  finished: the server runs, its image goes
 //	reset-state       before the step state as it was; from there on finished
 //	attach            nothing outside, or a debt, and no row of the device
 //	detach            from the step guest on finished: the device is gone; or
@@ -81,6 +85,9 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerDetachInterface: {finish: detachInterface, undone: nothing},
 	operations.ServerCreateImage:     {undone: unchanged},
 	operations.ServerCreateBackup:    {finish: rotateAgain, undone: unchanged},
+	operations.ServerShelve:          {finish: shelveAgain, undone: unchanged},
+	operations.ServerShelveOffload:   {finish: shelveAgain, undone: unchanged},
+	operations.ServerUnshelve:        {finish: keep, undone: unchanged},
 }
 
 // Recover is the workflow of operations.ServerRecover and of
@@ -109,7 +116,8 @@ func recoverDead(s *saga.Saga) (saga.Outcome, error) {
 		return saga.Outcome{Server: done, OnFailure: cmp.Or(done, row.undone())}, err
 	}
 	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", dead.OperationID, dead.Step))
-	return saga.Outcome{Server: row.undone(), OnFailure: row.undone(), Fault: lost(dead, spec)}, err
+	now := startOwed(s, row.undone())
+	return saga.Outcome{Server: now, OnFailure: now, Fault: lost(dead, spec)}, err
 }
 
 // lost tells the user what happened.

@@ -148,17 +148,28 @@ func TestOnTemporal(t *testing.T) {
 		"recover-delete":               {lost(operations.ServerDelete, operations.StepGuest, placed), nil, completed, operations.ResultDone, isDeleted},
 		"recover-stop-failed": {lost(operations.ServerStop, operations.StepGuest, func(w *workflowtest.World) { w.Place("host-1").Down("host-1") }), nil,
 			failed, operations.ResultFailed, "active, power 0, on a host"},
-		"recover-stop":                   {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
-		"recover-reboot":                 {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
-		"create-image-done":              {imaging, nil, completed, operations.ResultDone, isActive},
-		"create-image-of-volumes":        {imagingVolumes, nil, completed, operations.ResultDone, withVolumesStopped},
-		"create-image-failed":            {as(imaging, func(w *workflowtest.World) { w.Glance.Full = true }), nil, failed, operations.ResultFailed, isActive},
-		"create-image-with-debt":         {as(imaging, func(w *workflowtest.World) { w.Down("host-1") }), nil, failed, operations.ResultFailed, isActive},
-		"create-image-cancelled-by-row":  {func() *workflowtest.World { return cancelled(imaging()) }, nil, canceled, operations.ResultCancelled, isActive},
-		"create-image-cancelled":         {func() *workflowtest.World { return lingering(imaging()) }, cancelAt("libvirt.Snapshot"), canceled, operations.ResultCancelled, isActive},
-		"create-backup-done":             {backingUp, nil, completed, operations.ResultDone, isActive},
-		"create-backup-failed":           {as(backingUp, func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil, failed, operations.ResultFailed, isActive},
-		"create-backup-cancelled-by-row": {func() *workflowtest.World { return cancelled(backingUp()) }, nil, canceled, operations.ResultCancelled, isActive},
+		"recover-stop":                    {lost(operations.ServerStop, operations.StepGuest, placed), nil, completed, operations.ResultDone, "stopped, power 4, on a host"},
+		"recover-reboot":                  {lost(operations.ServerReboot, operations.StepGuest, placed), nil, completed, operations.ResultDone, isActive},
+		"create-image-done":               {imaging, nil, completed, operations.ResultDone, isActive},
+		"create-image-of-volumes":         {imagingVolumes, nil, completed, operations.ResultDone, withVolumesStopped},
+		"create-image-failed":             {as(imaging, func(w *workflowtest.World) { w.Glance.Full = true }), nil, failed, operations.ResultFailed, isActive},
+		"create-image-with-debt":          {as(imaging, func(w *workflowtest.World) { w.Down("host-1") }), nil, failed, operations.ResultFailed, isActive},
+		"create-image-cancelled-by-row":   {func() *workflowtest.World { return cancelled(imaging()) }, nil, canceled, operations.ResultCancelled, isActive},
+		"create-image-cancelled":          {func() *workflowtest.World { return lingering(imaging()) }, cancelAt("libvirt.Snapshot"), canceled, operations.ResultCancelled, isActive},
+		"shelve-done":                     {shelving("active", 1, true), nil, completed, operations.ResultDone, isOffloaded},
+		"shelve-on-host":                  {shelving("active", 1, false), nil, completed, operations.ResultDone, isShelved},
+		"shelve-of-volumes":               {shelvingVolumes, nil, completed, operations.ResultDone, isOffloaded + ", with volumes"},
+		"shelve-failed":                   {as(shelving("active", 1, true), func(w *workflowtest.World) { w.Glance.Full = true }), nil, failed, operations.ResultFailed, isActive},
+		"shelve-cancelled":                {func() *workflowtest.World { return lingering(shelving("paused", 3, true)()) }, cancelAt("libvirt.Snapshot"), canceled, operations.ResultCancelled, "paused, power 3, on a host"},
+		"shelve-offload-done":             {offloading, nil, completed, operations.ResultDone, isOffloaded + ", with volumes"},
+		"shelve-offload-cancelled-by-row": {func() *workflowtest.World { return cancelled(offloading()) }, nil, canceled, operations.ResultCancelled, isShelved + ", with ports, with volumes"},
+		"unshelve-done":                   {unshelving(true), nil, completed, operations.ResultDone, isActive + ", with ports, with volumes"},
+		"unshelve-on-host":                {unshelving(false), nil, completed, operations.ResultDone, isActive + ", with ports, with volumes"},
+		"unshelve-failed":                 {as(unshelving(true), full), nil, failed, operations.ResultFailed, isOffloaded + ", with volumes"},
+		"unshelve-cancelled":              {func() *workflowtest.World { return lingering(unshelving(true)()) }, cancelAt("libvirt.Build"), canceled, operations.ResultCancelled, isOffloaded + ", with volumes"},
+		"create-backup-done":              {backingUp, nil, completed, operations.ResultDone, isActive},
+		"create-backup-failed":            {as(backingUp, func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil, failed, operations.ResultFailed, isActive},
+		"create-backup-cancelled-by-row":  {func() *workflowtest.World { return cancelled(backingUp()) }, nil, canceled, operations.ResultCancelled, isActive},
 	})
 	for name, story := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -186,6 +197,7 @@ func TestOnTemporal(t *testing.T) {
 // neverFails are kinds without a history of one that failed, and why.
 var neverFails = map[operations.Kind]string{
 	operations.ServerDelete:        "what can't be removed is owed",
+	operations.ServerShelveOffload: "what can't be taken off its host is owed",
 	operations.ServerRecoverShared: "it is the workflow of server.recover, which has one",
 }
 
@@ -232,13 +244,15 @@ func TestResetByHand(t *testing.T) {
 var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-ports": 2,
 	// Volumes of which one is still being made are asked for a second time.
 	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1, "rescue": 1, "unrescue": 1, "crash-dump": 1, "rebuild": 2,
-	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3}
+	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3,
+	"shelve": 4, "shelve-offload": 3, "unshelve": 6}
 
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for verb, want := range budgets {
 		files, err := filepath.Glob(histories + "/" + verb + "*-done.json")
 		files = slices.DeleteFunc(files, func(f string) bool { return strings.Contains(f, "-with-") && !strings.Contains(verb, "-with-") })
+		files = slices.DeleteFunc(files, func(f string) bool { return verb == "shelve" && strings.Contains(f, "/shelve-offload-") })
 		if err != nil || len(files) == 0 {
 			t.Errorf("no history of a %s that went well: %v", verb, err)
 		}

@@ -23,6 +23,7 @@ var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectDevice:  undoDevice,
 	operations.EffectGuest:   undoGuest,
 	operations.EffectRescue:  undoRescue,
+	operations.EffectHalt:    undoHalt,
 
 	operations.EffectBindings:    undoBindings,
 	operations.EffectConnections: undoConnections,
@@ -91,11 +92,21 @@ func undoConnections(ctx workflow.Context, s *saga.Saga, _ operations.Effect) er
 	return steps.Cinder.Disconnect(ctx, steps.DisconnectIn{Fence: s.Fence})
 }
 
-// undoRescue has the guest be as it was before its rescue; of one that is gone
-// there is nothing to take back.
+// undoRescue has the guest be as it was before its rescue.
 func undoRescue(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
+	return putBack(ctx, s, e, steps.PowerUndoRescue)
+}
+
+// undoHalt has the guest run that ran before.
+func undoHalt(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
+	return putBack(ctx, s, e, steps.PowerStart)
+}
+
+// putBack changes the guest's power; of one that is gone there is nothing to
+// take back.
+func putBack(ctx workflow.Context, s *saga.Saga, e operations.Effect, action steps.PowerAction) error {
 	err := saga.OnHost(ctx, e.Host, func(ctx workflow.Context) error {
-		_, err := steps.Libvirt.Power(ctx, e.Host, steps.PowerIn{Token: s.Token(), Action: steps.PowerUndoRescue})
+		_, err := steps.Libvirt.Power(ctx, e.Host, steps.PowerIn{Token: s.Token(), Action: action})
 		return err
 	})
 	if f := steps.Decode(err); f != nil && f.Kind == faults.NotFound {

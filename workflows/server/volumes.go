@@ -28,7 +28,7 @@ func attach(s *saga.Saga, host string) error {
 	}
 	err := s.Step(operations.StepVolumes, saga.Move{
 		Host:   host,
-		Intend: []operations.Effect{{Kind: operations.EffectVolumes, Ref: s.Begun.ResourceID}},
+		Intend: []operations.Effect{{Kind: kindFor(s, operations.EffectVolumes), Ref: s.Begun.ResourceID}},
 	})
 	if err != nil {
 		return err

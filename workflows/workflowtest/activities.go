@@ -128,7 +128,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Input: w.Op.Input, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
-				Ports: w.Neutron.Asked, Volumes: w.Cinder.Asked,
+				Ports: w.Neutron.Asked, Volumes: w.Cinder.Asked, ShelvedImage: w.Server.ShelvedImage,
 			},
 		}
 		return out, nil
@@ -222,6 +222,9 @@ func (w *World) publish(o *steps.ServerOutcome) {
 	if o.Rebuilt != nil {
 		set(&w.Server.Rebuilt, o.Rebuilt.Name)
 	}
+	if o.Shelved != nil {
+		w.Server.ShelvedImage = o.Shelved.ImageID
+	}
 	w.Server.Launched = w.Server.Launched || o.Launched
 	w.Server.Deleted = w.Server.Deleted || o.Deleted
 }
@@ -261,6 +264,9 @@ func (p placement) Claim(_ context.Context, in steps.ClaimIn) (steps.ClaimOut, e
 		}
 		for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 			h := w.Hosts[name]
+			if to := in.Destination; to != nil && to.Host != "" && to.Host != name {
+				continue
+			}
 			if !h.Up || len(h.Claims) >= h.Room || slices.Contains(in.Exclude, name) {
 				continue
 			}

@@ -36,6 +36,8 @@ type Scenario struct {
 	Message string
 	// Debts is how many effects are owed at the end.
 	Debts int
+	// Once tells it undisturbed only: the calls are those of another scenario.
+	Once bool
 }
 
 // Every tells the story in every scenario, undisturbed and with every incident
@@ -45,6 +47,9 @@ func Every(t *testing.T, story Story) {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
 			calls := story.undisturbed(t, scenario)
+			if scenario.Once {
+				return
+			}
 			for _, call := range calls {
 				for _, incident := range incidents(call) {
 					t.Run(fmt.Sprintf("%02d %s: %s", call.N, call.Step, incident.Name), func(t *testing.T) {

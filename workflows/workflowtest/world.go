@@ -94,6 +94,8 @@ type Server struct {
 	Deleted    bool
 	// Rebuilt is the name that a rebuild has published; empty if none has.
 	Rebuilt string
+	// ShelvedImage is the image that it starts from when it leaves the shelf.
+	ShelvedImage string
 	// Owner is the operation that holds the lock.
 	Owner      string
 	Generation int64
@@ -220,6 +222,8 @@ func (w *World) PayDebts() {
 		}
 		w.Glance.pay(e)
 		switch e.Kind {
+		case operations.EffectBindings, operations.EffectConnections, operations.EffectHalt:
+			w.payShelf(e)
 		case operations.EffectPorts:
 			w.Neutron.Bound = ""
 		case operations.EffectDevice:
@@ -281,6 +285,9 @@ func (w *World) String() string {
 // debtor's.
 func (w *World) has() []operations.Effect {
 	var holds []operations.Effect
+	if w.Server.ShelvedImage != "" {
+		holds = append(holds, operations.Effect{Kind: operations.EffectImage, Ref: w.Server.ShelvedImage})
+	}
 	for _, host := range slices.Sorted(maps.Keys(w.Hosts)) {
 		if w.Hosts[host].Claims[ServerID] && !w.owes(operations.EffectClaim, host) {
 			holds = append(holds, operations.Effect{Kind: operations.EffectClaim, Ref: ServerID, Host: host})

@@ -25,6 +25,9 @@ type Glance struct {
 	// an image that is gone.
 	Made   bool
 	Status string
+	// OfShelf says that the server was shelved with the image before the operation
+	// began.
+	OfShelf bool
 	// Backups is how many images of the backup's type there are besides.
 	Backups int
 	// Snapshots says that volumes have the snapshots that the image stands on.
@@ -70,6 +73,10 @@ func (w *World) checkImages(t *testing.T) {
 	t.Helper()
 	g := w.Glance
 	if !g.Made {
+		return
+	}
+	if g.OfShelf {
+		w.checkShelf(t)
 		return
 	}
 	undone := w.Op.Result != operations.ResultDone || w.Recovers != nil && !w.kept()

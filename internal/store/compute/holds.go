@@ -21,10 +21,11 @@ func Brief(ctx context.Context, q store.Queryer, serverID string) (*steps.Server
 	err := q.QueryRow(ctx, `SELECT COALESCE(host_id::text, ''), vm_state, power_state,
 			(SELECT count(*) FROM compute.server_ports WHERE server_id = $1),
 			(SELECT count(*) FROM compute.block_devices WHERE server_id = $1 AND destination_type = 'volume'),
+			shelved_image_id,
 			(SELECT jsonb_build_object('uuid', uuid, 'type', migration_type, 'status', status, 'source', source_host_id,
 				'dest', dest_host_id, 'old_vm_state', old_vm_state, 'leftover', leftover)
 				FROM compute.migrations WHERE server_id = $1 AND open)
-		FROM compute.servers WHERE id = $1`, serverID).Scan(&b.Host, &b.VMState, &b.PowerState, &b.Ports, &b.Volumes, &b.Migration)
+		FROM compute.servers WHERE id = $1`, serverID).Scan(&b.Host, &b.VMState, &b.PowerState, &b.Ports, &b.Volumes, &b.ShelvedImage, &b.Migration)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, serverNotFound(serverID)
 	}
@@ -36,12 +37,14 @@ func Brief(ctx context.Context, q store.Queryer, serverID string) (*steps.Server
 }
 
 // Holds gives what the server has outside, in the order in which a build makes
-// it: its claims, its ports, its volumes, what an unconfirmed move has left on
+// it: the image that it was shelved with, its claims, its ports, its volumes, what an unconfirmed move has left on
 // its old host, then the guest on its host. They are the ledger lines of an
 // operation that takes them away, Seq and Attempt left to the ledger. A claim
 // that is owed is its host's to give back, once the guest in it is gone.
 func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.Effect, error) {
 	rows, err := q.Query(ctx, `
+		SELECT $6::text, '', shelved_image_id FROM compute.servers WHERE id = $1 AND shelved_image_id <> ''
+		UNION ALL
 		SELECT $2::text AS kind, host_id::text, consumer_id::text FROM compute.allocations a WHERE server_id = $1
 			AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.kind = $2
 				AND e.ref = a.consumer_id::text AND e.host = a.host_id::text AND e.state = 'owed')
@@ -55,7 +58,7 @@ func Holds(ctx context.Context, q store.Queryer, serverID string) ([]operations.
 		WHERE s.id = $1 AND m.open AND m.leftover AND m.source_host_id IS DISTINCT FROM s.host_id AND m.source_host_id IS NOT NULL
 		UNION ALL
 		SELECT $3, host_id::text, $1::text FROM compute.servers WHERE id = $1 AND host_id IS NOT NULL`,
-		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes)
+		serverID, operations.EffectClaim, operations.EffectGuest, operations.EffectPorts, operations.EffectVolumes, operations.EffectImage)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

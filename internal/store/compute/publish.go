@@ -13,7 +13,7 @@ import (
 // PublishServer makes o true of the row in one statement: fields that o leaves
 // nil stay, the task state is cleared unless an operation that waits for the row
 // has set it, and f becomes the newest fault. Deleted also takes the server off
-// its host and ends its open migration. A server counts in its project's quota
+// its host and ends its open migration, and off the shelf. A server counts in its project's quota
 // unless it is deleted or soft-deleted; what changes of that is charged or given
 // back. A deleted row is changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
@@ -37,6 +37,10 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 			return err
 		}
 	}
+	shelved := o.Shelved
+	if shelved == nil {
+		shelved = &steps.ShelvedOutcome{}
+	}
 	_, err := tx.Exec(ctx, `
 		WITH was AS (
 			SELECT id, soft_deleted_at IS NULL AS counted FROM compute.servers WHERE id = $1
@@ -46,6 +50,9 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 				task_state    = CASE WHEN next_operation_id IS NOT NULL AND NOT $6 THEN task_state END,
 				power_state   = COALESCE($3, power_state),
 				host_id       = CASE WHEN $6 THEN NULL WHEN $4::text IS NULL THEN host_id ELSE NULLIF($4, '')::uuid END,
+				availability_zone = COALESCE($9, availability_zone),
+				shelved_at    = CASE WHEN $6 OR $10 AND NOT $11 THEN NULL WHEN $10 THEN COALESCE(shelved_at, now()) ELSE shelved_at END,
+				shelved_image_id = CASE WHEN $6 THEN '' WHEN $10 THEN $12 ELSE shelved_image_id END,
 				progress      = 0,
 				launched_at   = CASE WHEN $5 THEN COALESCE(launched_at, now()) ELSE launched_at END,
 				deleted_at    = CASE WHEN $6 THEN now() END,
@@ -69,6 +76,6 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 		UPDATE compute.quota_usages u SET instances = GREATEST(u.instances + p.more, 0), cores = GREATEST(u.cores + p.more * p.vcpus, 0),
 			ram_mb = GREATEST(u.ram_mb + p.more * p.memory_mb, 0), updated_at = now()
 		FROM counted p WHERE u.project_id = p.project_id`,
-		id, vm, o.PowerState, o.Host, o.Launched, o.Deleted, code, message)
+		id, vm, o.PowerState, o.Host, o.Launched, o.Deleted, code, message, o.Zone, o.Shelved != nil, shelved.On, shelved.ImageID)
 	return store.Translate(err)
 }

@@ -3,6 +3,7 @@ package compute
 // What a rescue changes of a server's rows while it is at work.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // StartsFrom is the image that a server's guest is to start from: that of the
-// rescue or the rebuild which holds the server, or else its own; empty if none.
+// rescue or the rebuild which holds the server, or that of its time on the shelf,
+// or else its own; empty if none.
 func StartsFrom(ctx context.Context, q store.Queryer, s *Server) (imageID string, err error) {
 	err = q.QueryRow(ctx, `SELECT input->>'image_id' FROM engine.operations WHERE id = $1 AND kind = $2 AND finished_at IS NULL`,
 		s.OperationID, operations.ServerRescue).Scan(&imageID)
@@ -23,7 +25,7 @@ func StartsFrom(ctx context.Context, q store.Queryer, s *Server) (imageID string
 	}
 	in, err := readRebuild(ctx, q, s, rebuildOf)
 	if err != nil || in == nil || s.ImageID == "" {
-		return s.ImageID, err
+		return cmp.Or(s.ShelvedImageID, s.ImageID), err
 	}
 	return in.ImageID, nil
 }

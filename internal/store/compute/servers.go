@@ -60,9 +60,12 @@ type Server struct {
 	LockedBy     *string
 	LockedReason *string
 	// HostID is empty while the server is on no host.
-	HostID     string
-	AccessIPv4 string
-	AccessIPv6 string
+	HostID string
+	// ShelvedImageID is the image that a shelved server starts from when it runs
+	// again; empty for every other.
+	ShelvedImageID string
+	AccessIPv4     string
+	AccessIPv6     string
 
 	LaunchedAt   *time.Time
 	TerminatedAt *time.Time
@@ -128,7 +131,7 @@ const serverColumns = `s.id, s.project_id, s.user_id, s.name, s.hostname, s.desc
 	s.key_name, s.config_drive, s.disk_config, s.trusted_certificates,
 	ARRAY(SELECT tag FROM compute.server_tags t WHERE t.server_id = s.id), s.availability_zone, s.placement, s.reservation_id, s.launch_index,
 	s.vm_state, COALESCE(s.task_state, ''), s.power_state, s.progress, s.locked, s.locked_by, s.locked_reason,
-	COALESCE(s.host_id::text, ''), COALESCE(host(s.access_ip_v4), ''), COALESCE(host(s.access_ip_v6), ''),
+	COALESCE(s.host_id::text, ''), s.shelved_image_id, COALESCE(host(s.access_ip_v4), ''), COALESCE(host(s.access_ip_v6), ''),
 	s.launched_at, s.terminated_at, s.created_at, s.updated_at, s.deleted_at,
 	COALESCE(s.operation_id, ''), COALESCE(s.next_operation_id, ''), s.generation,
 	h.name, h.availability_zone, h.disabled, h.forced_down, h.seen_ago,
@@ -169,7 +172,7 @@ func (r *serverRow) fields() []any {
 		&r.flavor, &s.VCPUs, &s.MemoryMB, &s.DiskGB, &s.ImageID, &r.imageProperties, &r.metadata, &r.systemMetadata,
 		&s.KeyName, &s.ConfigDrive, &s.DiskConfig, &s.TrustedCertificates, &s.Tags, &s.AvailabilityZone, &r.placement, &s.ReservationID, &s.LaunchIndex,
 		&s.VMState, &s.TaskState, &s.PowerState, &s.Progress, &s.Locked, &s.LockedBy, &s.LockedReason,
-		&s.HostID, &s.AccessIPv4, &s.AccessIPv6,
+		&s.HostID, &s.ShelvedImageID, &s.AccessIPv4, &s.AccessIPv6,
 		&s.LaunchedAt, &s.TerminatedAt, &s.CreatedAt, &s.UpdatedAt, &s.DeletedAt,
 		&s.OperationID, &s.NextOperationID, &s.Generation,
 		&r.host.name, &r.host.zone, &r.host.disabled, &r.host.forcedDown, &r.host.seenAgo,
