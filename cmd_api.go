@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/api/compute"
 	"holdfast.dev/api/metadata"
+	"holdfast.dev/api/orchestration"
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
@@ -22,6 +23,7 @@ import (
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/serverdata"
 	"holdfast.dev/internal/telemetry"
@@ -108,6 +110,10 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		OffloadShelved: p.cfg.Compute.ShelvedOffloadTime == 0,
 		SoftDelete:     p.cfg.Compute.ReclaimInstanceInterval > 0,
 	}
+	orchestrationAPI, err := p.orchestration(box)
+	if err != nil {
+		return nil, err
+	}
 	return rest.New(rest.Options{
 		Authenticator:  tokens,
 		AuthURI:        cmp.Or(p.cfg.Keystone.WWWAuthenticateURI, p.cfg.OpenStack.AuthURL),
@@ -119,7 +125,23 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		CORS:           rest.CORS{Origins: p.cfg.API.CORSOrigins, Credentials: p.cfg.API.CORSCredentials, MaxAge: p.cfg.API.CORSMaxAge},
 		MaxBody:        p.cfg.API.MaxBodyBytes,
 		Timeout:        p.cfg.API.RequestTimeout,
-	}, computeAPI.Service())
+	}, computeAPI.Service(), orchestrationAPI.Service())
+}
+
+// orchestration is the service of stacks.
+func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
+	rules, err := p.policies("orchestration", p.cfg.Orchestration.PolicyFile)
+	if err != nil {
+		return nil, err
+	}
+	types, err := resourcetype.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	return &orchestration.API{
+		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Types: types,
+		MaxStacks: p.cfg.Orchestration.MaxStacks, MaxResources: p.cfg.Orchestration.MaxResources, MaxPageSize: p.cfg.API.MaxPageSize,
+	}, nil
 }
 
 // neighbours are the services that requests are checked with, as their callers;

@@ -78,6 +78,10 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	p.registry.MustRegister(metrics, hosts.Metrics{DB: p.db, DownAfter: cfg.Compute.HostDownAfter})
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
 	services := newServices(p)
+	stackResources, err := p.stackResources()
+	if err != nil {
+		return err
+	}
 	machine, err := machineName(cfg)
 	if err != nil {
 		return err
@@ -92,6 +96,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Neutron:   services.neutron,
 			Cinder:    services.cinder,
 			Glance:    services.glance,
+			Resources: stackResources,
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
 				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations, ReclaimAfter: cfg.Compute.ReclaimInstanceInterval,
 				OffloadAfter: cfg.Compute.ShelvedOffloadTime}),

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/orchestration"
 	"holdfast.dev/internal/telemetry"
 )
 
@@ -82,7 +83,7 @@ func newControlProcess(ctx context.Context, cfg *config.Config, role string) (*p
 		return nil, errors.Join(err, p.close())
 	}
 	p.closers = append(p.closers, func() error { p.db.Close(); return nil })
-	p.engine = engine.New(p.db, compute.Resource())
+	p.engine = engine.New(p.db, compute.Resource(), orchestration.Locks())
 	p.starter = p.engine.NewStarter(p.temporal, steps.ControlQueue, cfg.API.StarterQueue, cfg.API.StarterWorkers)
 	return p, nil
 }

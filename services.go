@@ -8,9 +8,11 @@ import (
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/neutron"
+	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/workers"
 )
 
@@ -40,4 +42,17 @@ func newServices(p *process) services {
 			operations.EffectImage: s.glance.Pay, operations.EffectSnapshots: s.cinder.PaySnapshots,
 		}}
 	return s
+}
+
+// stackResources are the steps on resources of stacks.
+func (p *process) stackResources() (*resources.Activities, error) {
+	box, err := p.secrets()
+	if err != nil {
+		return nil, err
+	}
+	registry, err := resourcetype.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: resources.Builtin()}), nil
 }

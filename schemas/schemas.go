@@ -19,3 +19,9 @@ var Policies embed.FS
 //
 //go:embed compute/requests.json
 var ComputeRequests []byte
+
+// Resources are the types of resources of the orchestration service, in
+// resources/<type>.yaml.
+//
+//go:embed resources/*.yaml
+var Resources embed.FS

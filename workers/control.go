@@ -14,9 +14,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
 
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/maintenance"
 	"holdfast.dev/workflows/server"
+	"holdfast.dev/workflows/stack"
 )
 
 // ControlConfig is what a control worker is made of.
@@ -27,6 +29,7 @@ type ControlConfig struct {
 	Neutron   steps.NeutronActivities
 	Cinder    steps.CinderActivities
 	Glance    steps.GlanceActivities
+	Resources steps.ResourcesActivities
 	// Maintenance is what schedules ask for.
 	Maintenance steps.MaintenanceActivities
 	// Beside are run until ctx ends, also while Temporal is down: the engine's
@@ -76,15 +79,17 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	}
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ControlQueue, o)
-	for kind, f := range server.Workflows {
-		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
+	for _, workflows := range []map[operations.Kind]func(workflow.Context, steps.Ref) error{server.Workflows, stack.Workflows} {
+		for kind, f := range workflows {
+			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
+		}
 	}
 	for name, f := range maintenance.Workflows {
 		w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: name})
 	}
 	return w, register(w, ControlRole, map[string]any{
 		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron, "cinder": cfg.Cinder, "glance": cfg.Glance,
-		"maintenance": cfg.Maintenance,
+		"resources": cfg.Resources, "maintenance": cfg.Maintenance,
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
+	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
@@ -89,6 +90,7 @@ func newCloudOf(t *testing.T, network neutron.Options, storage cinder.Options, i
 		Neutron:     neutron.New(db, e, network),
 		Cinder:      cinder.New(db, e, storage),
 		Glance:      glance.New(db, e, glance.Options{Client: images.client}),
+		Resources:   resources.New(db, e, resources.Options{}),
 		Maintenance: maintenance.New(db, e, maintenance.Options{Offer: starter.Offer, DownAfter: time.Minute}),
 		Beside:      []func(context.Context){starter.Run, loops.Run},
 		Log:         log,

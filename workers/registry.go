@@ -33,6 +33,7 @@ var families = []struct {
 	{"neutron", ControlRole, reflect.TypeFor[steps.NeutronActivities]()},
 	{"cinder", ControlRole, reflect.TypeFor[steps.CinderActivities]()},
 	{"glance", ControlRole, reflect.TypeFor[steps.GlanceActivities]()},
+	{"resources", ControlRole, reflect.TypeFor[steps.ResourcesActivities]()},
 	{"maintenance", ControlRole, reflect.TypeFor[steps.MaintenanceActivities]()},
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
 }

@@ -194,12 +194,14 @@ func (s *fences) stands(serverID string) (stand, error) {
 // the lock changes hands, and the engine starts no attempt of a step of a
 // finished operation; one that was handed out before lasts no longer than the
 // longest operation. Debts don't need the fence: to destroy what is gone does
-// nothing. So the longest deadline of any operation, and twice that for clocks
+// nothing. So the longest deadline of any operation on a server, and twice that for clocks
 // that are set.
 func keep() time.Duration {
 	var longest time.Duration
 	for _, spec := range operations.All() {
-		longest = max(longest, spec.Deadline)
+		if spec.Resource == operations.Server {
+			longest = max(longest, spec.Deadline)
+		}
 	}
 	return 2 * longest
 }

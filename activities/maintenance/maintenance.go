@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/orchestration"
 )
 
 // Options of the steps.
@@ -21,7 +22,7 @@ type Options struct {
 	Offer func(operationID string)
 	// DownAfter is the silence after which a host counts as down.
 	DownAfter time.Duration
-	// KeepServers is how long deleted servers are kept, with their operations,
+	// KeepServers is how long deleted servers and stacks are kept, with their operations,
 	// KeepOperations how long finished operations of living ones; 0 for ever.
 	KeepServers, KeepOperations time.Duration
 	// ReclaimAfter is how long soft-deleted servers can be restored; 0 for ever.
@@ -103,8 +104,12 @@ func (a *Activities) Purge(ctx context.Context, _ struct{}) (out steps.Maintenan
 		if err != nil {
 			return err
 		}
+		stacks, err := orchestration.PurgeStacks(ctx, tx, a.o.KeepServers, purgeBatch)
+		if err != nil {
+			return err
+		}
 		old, err := a.engine.Purge(ctx, tx, a.o.KeepServers, a.o.KeepOperations, purgeBatch)
-		out = steps.MaintenanceOut{Changed: gone + old, More: gone+old > 0}
+		out = steps.MaintenanceOut{Changed: gone + stacks + old, More: gone+stacks+old > 0}
 		return err
 	})
 	return out, err

@@ -9,10 +9,8 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
-	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/compute"
 )
 
 // Activities implements steps.RecordsActivities.
@@ -41,47 +39,13 @@ func New(db *store.DB, e *engine.Engine, offer func(operationID string)) *Activi
 func (a *Activities) Begin(ctx context.Context, in steps.BeginIn) (out steps.BeginOut, err error) {
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		out, err = a.engine.Begin(ctx, tx, in)
-		if err != nil || out.Verdict != steps.Run || !onServer(out.Kind) {
+		if err != nil || out.Verdict != steps.Run {
 			return err
 		}
-		out.Server, err = compute.Brief(ctx, tx, out.ResourceID)
-		return err
+		spec, _ := operations.Lookup(out.Kind)
+		return resources[spec.Resource].brief(ctx, tx, &out)
 	})
 	return out, err
-}
-
-func onServer(k operations.Kind) bool {
-	spec, ok := operations.Lookup(k)
-	return ok && spec.Resource == operations.Server
-}
-
-// taskStates is what a server is shown to go through while a step runs. An
-// operation whose task state never changes has no row: its request has set it.
-var taskStates = map[operations.Kind]map[string]servers.TaskState{
-	operations.ServerBuild: {
-		operations.StepSchedule: servers.TaskScheduling,
-		operations.StepNetwork:  servers.TaskNetworking,
-		operations.StepVolumes:  servers.TaskBlockDeviceMapping,
-		operations.StepGuest:    servers.TaskSpawning,
-	},
-	operations.ServerRebuild: {
-		operations.StepImage: servers.TaskRebuilding,
-		operations.StepGuest: servers.TaskRebuildSpawning,
-	},
-	operations.ServerCreateImage: {
-		operations.StepSnapshot: servers.TaskImageSnapshot,
-		operations.StepUpload:   servers.TaskImagePendingUpload,
-	},
-	operations.ServerShelve: {
-		operations.StepUpload:  servers.TaskShelvingImagePendingUpload,
-		operations.StepOffload: servers.TaskShelvingOffloading,
-	},
-	operations.ServerUnshelve: {
-		operations.StepGuest: servers.TaskSpawning,
-	},
-	operations.ServerCreateBackup: {
-		operations.StepUpload: servers.TaskImagePendingUpload,
-	},
 }
 
 // Advance is idempotent by the names of what it writes: a step is one event,
@@ -94,10 +58,8 @@ func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps
 			return err
 		}
 		kind, id := subject(in.Fence.OperationID)
-		if task, ok := taskStates[kind][out.Step]; ok {
-			return compute.AdvanceTask(ctx, tx, id, task)
-		}
-		return nil
+		spec, _ := operations.Lookup(kind)
+		return resources[spec.Resource].show(ctx, tx, kind, id, out.Step, in.Message)
 	})
 	return out, err
 }
@@ -114,8 +76,8 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 		if out.Cancelled = cancelledInTime(op.Operation, in); out.Cancelled {
 			return nil
 		}
-		if op.ResourceType == operations.Server && !op.Shared {
-			if err := compute.PublishServer(ctx, tx, op.ResourceID, outcome(in), in.Fault); err != nil {
+		if !op.Shared {
+			if err := resources[op.ResourceType].publish(ctx, tx, op.ResourceID, in); err != nil {
 				return err
 			}
 		}
@@ -141,15 +103,6 @@ func cancelledInTime(op engine.Operation, in steps.FinishIn) bool {
 	return in.Result == operations.ResultDone && op.CancelRequestedAt != nil && !spec.Beyond(op.Step)
 }
 
-// outcome is what becomes true of the server; without one in the input only
-// its task ends.
-func outcome(in steps.FinishIn) steps.ServerOutcome {
-	if in.Server == nil {
-		return steps.ServerOutcome{}
-	}
-	return *in.Server
-}
-
 // finished tells a repeated Finish, whose answer was lost, from one that lost
 // its resource.
 func (a *Activities) finished(ctx context.Context, f steps.Fence, superseded error) (steps.FinishOut, error) {
@@ -157,11 +110,8 @@ func (a *Activities) finished(ctx context.Context, f steps.Fence, superseded err
 	if err != nil || !op.Finished() || op.RunID != f.RunID {
 		return steps.FinishOut{}, superseded
 	}
-	s, err := compute.GetServerOrDeleted(ctx, a.db.Pool, "", op.ResourceID)
-	if err != nil {
-		return steps.FinishOut{}, err
-	}
-	return steps.FinishOut{Next: s.OperationID}, nil
+	next, err := a.engine.Holder(ctx, a.db.Pool, op.ResourceType, op.ResourceID)
+	return steps.FinishOut{Next: next}, err
 }
 
 // subject reads the kind and the resource's id from an operation's id.

@@ -33,6 +33,9 @@ type Faults struct {
 	Status map[faults.Kind]int
 	// Body makes the fault's body.
 	Body func(status int, message string) any
+	// Classed makes the body instead, for a service whose faults name their class:
+	// the code of a fault, empty for what only HTTP knows.
+	Classed func(status int, class, message string) any
 	// ContentType of faults; empty is application/json.
 	ContentType string
 	// Internal is the message of a 500: no cause, no stack.
@@ -65,11 +68,24 @@ func (s *Service) answerFor(ctx context.Context, log *slog.Logger, requestID str
 		return status, s.Faults.Unauthorized(message)
 	case status == http.StatusInternalServerError:
 		log.ErrorContext(ctx, "request failed", "error", err)
-		return status, s.Faults.Body(status, s.Faults.Internal(requestID))
+		return status, s.faultBody(status, nil, s.Faults.Internal(requestID))
 	case status == http.StatusServiceUnavailable:
 		log.WarnContext(ctx, "request can't be served", "error", err)
 	}
-	return status, s.Faults.Body(status, message)
+	return status, s.faultBody(status, err, message)
+}
+
+// faultBody is the body of an error; nil is one of ours, of which nobody is told.
+func (s *Service) faultBody(status int, err error, message string) any {
+	if s.Faults.Classed == nil {
+		return s.Faults.Body(status, message)
+	}
+	var fault *faults.Error
+	class := ""
+	if errors.As(err, &fault) {
+		class = fault.Code
+	}
+	return s.Faults.Classed(status, class, message)
 }
 
 func (s *Service) wording(err error) (status int, message string) {

@@ -77,6 +77,8 @@ type Service struct {
 	// ProjectInPath says that a project id may stand between prefix and path,
 	// as Nova's URLs have had it; it must be the token's project.
 	ProjectInPath bool
+	// MaxBody is the longest body in bytes; 0 is the server's.
+	MaxBody int64
 	// RequestIDHeader is the service's own header of request ids, sent beside the
 	// common one; empty for none.
 	RequestIDHeader string

@@ -4,6 +4,7 @@ package rest
 // is asked, and after the answer.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,11 +121,12 @@ func (s *Server) serveAt(root *mounted, w http.ResponseWriter, r *http.Request) 
 	answer := &recorder{ResponseWriter: w}
 	defer endSpan(span, answer, e)
 	defer s.finish(answer, r, e, began)
-	if r.ContentLength > s.MaxBody {
+	most := cmp.Or(m.MaxBody, s.MaxBody)
+	if r.ContentLength > most {
 		writeBare(answer, r, http.StatusRequestEntityTooLarge)
 		return
 	}
-	r.Body = http.MaxBytesReader(answer, r.Body, s.MaxBody)
+	r.Body = http.MaxBytesReader(answer, r.Body, most)
 	m.router.ServeHTTP(answer, r)
 }
 

@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/orchestration"
 	"holdfast.dev/internal/testenv"
 )
 
@@ -227,7 +228,7 @@ func (c *Cloud) open() {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(c.DB.Close)
-	c.Engine = engine.New(c.DB, compute.Resource())
+	c.Engine = engine.New(c.DB, compute.Resource(), orchestration.Locks())
 	address, namespace := c.pair.Temporal()
 	c.Temporal, err = engine.Dial(engine.TemporalOptions{Address: address, Namespace: namespace, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

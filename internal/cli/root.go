@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/orchestration"
 )
 
 // Exit codes.
@@ -122,4 +123,6 @@ func (e *Env) withDB(ctx context.Context, f func(*store.DB) error) error {
 }
 
 // newEngine is the engine as commands use it: no client, no loops.
-func newEngine(db *store.DB) *engine.Engine { return engine.New(db, compute.Resource()) }
+func newEngine(db *store.DB) *engine.Engine {
+	return engine.New(db, compute.Resource(), orchestration.Locks())
+}

@@ -6,21 +6,22 @@ import "time"
 
 // Config is the whole configuration of a Holdfast process.
 type Config struct {
-	Database  Database  `koanf:"database"`
-	Temporal  Temporal  `koanf:"temporal"`
-	API       API       `koanf:"api"`
-	Compute   Compute   `koanf:"compute"`
-	Retention Retention `koanf:"retention"`
-	Policy    Policy    `koanf:"policy"`
-	OpenStack OpenStack `koanf:"openstack"`
-	Keystone  Keystone  `koanf:"keystone"`
-	Hostlink  Hostlink  `koanf:"hostlink"`
-	Secrets   Secrets   `koanf:"secrets"`
-	Metadata  Metadata  `koanf:"metadata"`
-	Host      Host      `koanf:"host"`
-	Log       Log       `koanf:"log"`
-	Telemetry Telemetry `koanf:"telemetry"`
-	Dev       Dev       `koanf:"dev"`
+	Database      Database      `koanf:"database"`
+	Temporal      Temporal      `koanf:"temporal"`
+	API           API           `koanf:"api"`
+	Compute       Compute       `koanf:"compute"`
+	Orchestration Orchestration `koanf:"orchestration"`
+	Retention     Retention     `koanf:"retention"`
+	Policy        Policy        `koanf:"policy"`
+	OpenStack     OpenStack     `koanf:"openstack"`
+	Keystone      Keystone      `koanf:"keystone"`
+	Hostlink      Hostlink      `koanf:"hostlink"`
+	Secrets       Secrets       `koanf:"secrets"`
+	Metadata      Metadata      `koanf:"metadata"`
+	Host          Host          `koanf:"host"`
+	Log           Log           `koanf:"log"`
+	Telemetry     Telemetry     `koanf:"telemetry"`
+	Dev           Dev           `koanf:"dev"`
 }
 
 // Database is where Holdfast's own data lives.
@@ -73,6 +74,15 @@ type Compute struct {
 	ShelvedOffloadTime time.Duration `koanf:"shelved_offload_time"`
 	// HealInstanceInfoCacheInterval is the time between two looks at addresses.
 	HealInstanceInfoCacheInterval time.Duration `koanf:"heal_instance_info_cache_interval"`
+}
+
+// Orchestration is what the orchestration service does by configuration.
+type Orchestration struct {
+	PolicyFile string `koanf:"policy_file"`
+	// MaxStacks is how many stacks a project may have, MaxResources how many
+	// resources a stack; less than 0 is no bound.
+	MaxStacks    int `koanf:"max_stacks_per_tenant"`
+	MaxResources int `koanf:"max_resources_per_stack"`
 }
 
 // Retention is how long what is over is kept; 0 is for ever.

@@ -57,9 +57,12 @@ var keys = []Key{
 	{"compute.reclaim_instance_interval", time.Duration(0), "How long a deleted server can be restored before it is reclaimed; 0 deletes at once (reclaim_instance_interval)."},
 	{"compute.shelved_offload_time", time.Duration(0), "How long a shelved server stays on its host; 0 takes it off at once, -1s never (shelved_offload_time)."},
 	{"compute.heal_instance_info_cache_interval", 600 * time.Second, "Time between two looks at servers' addresses in Neutron, whose events about them may be lost; 0 never looks (heal_instance_info_cache_interval)."},
+	{"orchestration.policy_file", "", "Policy file of the orchestration service, YAML, as compute.policy_file."},
+	{"orchestration.max_stacks_per_tenant", 512, "How many stacks a project may have; less than 0 is no bound (max_stacks_per_tenant)."},
+	{"orchestration.max_resources_per_stack", 1000, "How many resources a stack may have; less than 0 is no bound (max_resources_per_stack)."},
 
 	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
-	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers are kept, with their operations; 0 for ever."},
+	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers and stacks are kept, with their operations; 0 for ever."},
 	{"retention.operations", 8760 * time.Hour, "How long finished operations of servers that live are kept, and shown as their actions; 0 for ever."},
 
 	{"policy.enforce_scope", true, "Refuse tokens whose scope (project, domain, system) a rule isn't for (oslo_policy/enforce_scope)."},

@@ -101,8 +101,8 @@ func TestAcceptIsUndoneWithItsTransaction(t *testing.T) {
 func TestEveryMeeting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, first := range operations.All() {
-		for _, second := range operations.All() {
+	for _, first := range kinds() {
+		for _, second := range kinds() {
 			if second.Recovers() || !first.Exclusive {
 				continue
 			}

@@ -71,7 +71,7 @@ func TestCancelOfARunningOneIsNoted(t *testing.T) {
 func TestACancelledOneNeverPassesItsPointOfNoReturn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, spec := range operations.All() {
+	for _, spec := range kinds() {
 		point := slices.Index(spec.Steps, spec.PointOfNoReturn)
 		if spec.Forward() || point < 0 {
 			continue

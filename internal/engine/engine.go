@@ -107,3 +107,17 @@ func (r Resource) release(ctx context.Context, tx store.Tx, id, holder string) (
 	}
 	return r.turn(ctx, tx, id)
 }
+
+// Holder is the operation that holds a resource now; empty if none does.
+// Errors: NotFound.
+func (e *Engine) Holder(ctx context.Context, q store.Queryer, kind operations.ResourceType, id string) (holder string, err error) {
+	r, ok := e.resources[kind]
+	if !ok {
+		return "", faults.New(faults.Internal, "UnknownResource", "operations on a %s are not served here", kind)
+	}
+	err = q.QueryRow(ctx, `SELECT COALESCE(operation_id, '') FROM `+r.Table+` WHERE id = $1`, id).Scan(&holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", faults.New(faults.NotFound, "NotFound", "%s %s could not be found", kind, id)
+	}
+	return holder, store.Translate(err)
+}

@@ -30,8 +30,8 @@ func fenced(op, run string, generation int64) steps.Fence {
 func TestEveryMeetingWithShared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, first := range operations.All() {
-		for _, second := range operations.All() {
+	for _, first := range kinds() {
+		for _, second := range kinds() {
 			if first.Exclusive || first.Recovers() || second.Recovers() {
 				continue
 			}

@@ -53,7 +53,7 @@ func newCloudOn(t testing.TB, w *world, address, namespace string) *cloud {
 func (c *cloud) serve() (stop func()) {
 	c.t.Helper()
 	w := worker.New(c.client, queue, worker.Options{})
-	for _, spec := range operations.All() {
+	for _, spec := range kinds() {
 		w.RegisterWorkflowWithOptions(tale, workflow.RegisterOptions{Name: string(spec.Kind)})
 	}
 	r := &tellers{c.world}

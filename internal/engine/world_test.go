@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/engine"
@@ -217,4 +218,9 @@ func guest(host string) operations.Effect {
 
 func claim(host string) operations.Effect {
 	return operations.Effect{Kind: operations.EffectClaim, Ref: "g", Host: host}
+}
+
+// kinds are those of operations on servers: what a thing is taken for here.
+func kinds() []operations.Spec {
+	return slices.DeleteFunc(operations.All(), func(s operations.Spec) bool { return s.Resource != operations.Server })
 }

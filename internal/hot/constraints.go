@@ -125,6 +125,11 @@ func (b *Bounds) text() string {
 	return "(min: " + value.Str(b.Min) + ", max: " + value.Str(b.Max) + ")"
 }
 
+// Check says what is wrong with a value; convert makes values of its type.
+func (c *Constraint) Check(v any, convert func(any) (any, error), services Constraints) error {
+	return c.check(v, convert, services)
+}
+
 // check says what is wrong with a value of a type; convert makes values of the
 // type.
 func (c *Constraint) check(v any, convert func(any) (any, error), services Constraints) error {

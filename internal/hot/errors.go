@@ -137,3 +137,6 @@ func join(parts ...string) string {
 	}
 	return b.String()
 }
+
+// Join is the path of an error: its parts, with points between them.
+func Join(parts ...string) string { return join(parts...) }

@@ -31,6 +31,10 @@ const (
 // other state to come. Recovery is never cut short: it holds the only list of
 // what must be undone.
 //
+// A newer traversal of a stack takes over from an older one (contracts:
+// lifecycle.json): what it does not do again, the newer one finds in the rows of
+// the resources.
+//
 // Shared kinds show no task, so the original accepts beside them what it accepts
 // on an idle server, and its lock of the server puts one behind the other. An
 // exclusive kind that runs shows its task, and then shared ones are refused.
@@ -64,6 +68,10 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerDetachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerCreateImage:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerCreateBackup:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+
+	StackCreate:  {StackDelete: Preempt},
+	StackDelete:  {StackDelete: Join},
+	StackRecover: {StackDelete: Queue},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of

@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/operations"
@@ -94,7 +95,14 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerUnshelve, operations.ServerDelete}:          operations.Preempt,
 	{operations.ServerUnshelve, operations.ServerSoftDelete}:      operations.Preempt,
 	{operations.ServerUnshelve, operations.ServerResetState}:      operations.Preempt,
+
+	{operations.StackCreate, operations.StackDelete}:  operations.Preempt,
+	{operations.StackDelete, operations.StackDelete}:  operations.Join,
+	{operations.StackRecover, operations.StackDelete}: operations.Queue,
 }
+
+// deletes are the kinds that nothing may refuse.
+var deletes = []operations.Kind{operations.ServerDelete, operations.StackDelete}
 
 func TestEveryPairOfKinds(t *testing.T) {
 	t.Parallel()
@@ -115,7 +123,7 @@ func TestEveryPairOfKinds(t *testing.T) {
 			if got == operations.Preempt && (running.Recovers() || running.Forward()) {
 				t.Errorf("%s would cut %s short, which is never undone", incoming.Kind, running.Kind)
 			}
-			if incoming.Kind == operations.ServerDelete && got == operations.Refuse {
+			if slices.Contains(deletes, incoming.Kind) && running.Resource == incoming.Resource && got == operations.Refuse {
 				t.Errorf("a delete is refused by %s", running.Kind)
 			}
 		}

@@ -15,8 +15,12 @@ type Kind string
 // ResourceType is the type of thing an operation works on.
 type ResourceType string
 
-// Server is an instance of the compute service.
-const Server ResourceType = "server"
+const (
+	// Server is an instance of the compute service.
+	Server ResourceType = "server"
+	// Stack is a template of the orchestration service, carried out.
+	Stack ResourceType = "stack"
+)
 
 // Kinds of operation on servers.
 const (
@@ -67,6 +71,15 @@ const (
 	ServerRecover Kind = "server.recover"
 	// ServerRecoverShared does the same for operations that share the server.
 	ServerRecoverShared Kind = "server.recover-shared"
+)
+
+// Kinds of operation on stacks: each is one traversal of its resources.
+const (
+	StackCreate Kind = "stack.create"
+	StackDelete Kind = "stack.delete"
+	// StackRecover ends a traversal whose workflow died by other hands than the
+	// engine's: a delete is finished, of any other the stack says FAILED.
+	StackRecover Kind = "stack.recover"
 )
 
 // FromStart as a point of no return: the operation is forward from its first step.
@@ -150,8 +163,13 @@ const (
 	StepShelve   = "shelve"
 	StepOffload  = "offload"
 	StepKeep     = "keep"
-	StepUndo     = "undo"
-	StepFinish   = "finish"
+	// StepResources is a stack's traversal, StepRollback the one that takes it
+	// back, StepSettle the end of one that was lost.
+	StepResources = "resources"
+	StepRollback  = "rollback"
+	StepSettle    = "settle"
+	StepUndo      = "undo"
+	StepFinish    = "finish"
 )
 
 var specs = []Spec{
@@ -183,7 +201,15 @@ var specs = []Spec{
 	{Kind: ServerUnshelve, Resource: Server, Verb: "unshelve", Action: "unshelve", Exclusive: true, PointOfNoReturn: StepKeep, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest, StepKeep}, Deadline: time.Hour},
 	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
 	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep}, Deadline: 24 * time.Hour},
+
+	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
+	{Kind: StackDelete, Resource: Stack, Verb: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
 }
+
+// traversalDeadline is longer than any timeout that a stack may ask for: that
+// one ends a traversal, and the engine what is left of it.
+const traversalDeadline = 31 * 24 * time.Hour
 
 var byKind = func() map[Kind]Spec {
 	m := make(map[Kind]Spec, len(specs))

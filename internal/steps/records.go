@@ -64,6 +64,8 @@ type BeginOut struct {
 	CancelRequested bool                `json:"cancel_requested,omitempty"`
 	// Server is set for operations on servers.
 	Server *ServerBrief `json:"server,omitempty"`
+	// Stack is set for operations on stacks.
+	Stack *StackBrief `json:"stack,omitempty"`
 	// Input is what the request asked for (engine.Request.Input); of a recover
 	// operation, what that of the dead one had asked for.
 	Input json.RawMessage `json:"input,omitempty"`
@@ -174,6 +176,7 @@ type FinishIn struct {
 	Note   string         `json:"note,omitempty"`
 	Settle []Settlement   `json:"settle,omitempty"`
 	Server *ServerOutcome `json:"server,omitempty"`
+	Stack  *StackOutcome  `json:"stack,omitempty"`
 }
 
 // Fault is the reason of a failure as the user reads it.

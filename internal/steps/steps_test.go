@@ -26,6 +26,7 @@ var families = map[string]struct{ activities, caller reflect.Type }{
 	"neutron":     {reflect.TypeFor[steps.NeutronActivities](), reflect.TypeOf(steps.Neutron)},
 	"cinder":      {reflect.TypeFor[steps.CinderActivities](), reflect.TypeOf(steps.Cinder)},
 	"glance":      {reflect.TypeFor[steps.GlanceActivities](), reflect.TypeOf(steps.Glance)},
+	"resources":   {reflect.TypeFor[steps.ResourcesActivities](), reflect.TypeOf(steps.Resources)},
 	"maintenance": {reflect.TypeFor[steps.MaintenanceActivities](), reflect.TypeOf(steps.Maintenance)},
 	"libvirt":     {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }

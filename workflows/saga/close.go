@@ -28,6 +28,9 @@ type Outcome struct {
 	// OnCancel is published instead of OnFailure if it was cancelled, though it
 	// may have failed before; nil is OnFailure.
 	OnCancel *steps.ServerOutcome
+	// Stack, StackOnFailure and StackOnCancel are the same of a stack. One without
+	// a reason has the fault's.
+	Stack, StackOnFailure, StackOnCancel *steps.StackOutcome
 	// Fault is read by the user although the story succeeded: a recovery's
 	// account of the operation that was lost.
 	Fault *steps.Fault
@@ -62,7 +65,7 @@ func (s *Saga) succeed(outcome Outcome) error {
 	if s.wasCancelled() && !s.forward {
 		return ErrCancelled
 	}
-	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultDone, Server: outcome.Server, Fault: outcome.Fault}
+	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultDone, Server: outcome.Server, Stack: outcome.Stack, Fault: outcome.Fault}
 	if s.wasCancelled() {
 		in.Note = "a cancel came after the point of no return; the work was finished"
 	}
@@ -83,12 +86,18 @@ func (s *Saga) fail(outcome Outcome, story error) error {
 	if err := s.UndoAll(fault.Message); err != nil {
 		return err
 	}
-	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultFailed, Fault: fault, Server: outcome.OnFailure}
+	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultFailed, Fault: fault, Server: outcome.OnFailure, Stack: outcome.StackOnFailure}
 	if s.wasCancelled() && !s.forward {
 		in.Result = operations.ResultCancelled
 		if outcome.OnCancel != nil {
 			in.Server = outcome.OnCancel
 		}
+		if outcome.StackOnCancel != nil {
+			in.Stack = outcome.StackOnCancel
+		}
+	}
+	if in.Stack != nil && in.Stack.Reason == "" {
+		in.Stack.Reason = fault.Message
 	}
 	if _, err := steps.Records.Finish(s.ctx, in); err != nil {
 		return fmt.Errorf("finish: %w", err)

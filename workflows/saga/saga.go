@@ -188,6 +188,16 @@ func (s *Saga) stopped() error {
 // the row's, which also works while Temporal is down.
 func (s *Saga) wasCancelled() bool { return s.cancelled || s.ctx.Err() != nil }
 
+// Hear tells the saga what another step has read of the row: that somebody asked
+// for a cancel.
+func (s *Saga) Hear(cancelled bool) { s.cancelled = s.cancelled || cancelled }
+
+// Cancelled says whether anybody has asked for a cancel.
+func (s *Saga) Cancelled() bool { return s.wasCancelled() }
+
+// Forward says whether the operation is past its point of no return.
+func (s *Saga) Forward() bool { return s.forward }
+
 // advance writes the step down and shows it.
 func (s *Saga) advance(name string, move Move) error {
 	for i := range move.Intend {

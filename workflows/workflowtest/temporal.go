@@ -145,8 +145,15 @@ func (r *Run) Check(t *testing.T) {
 // Save writes the history to a file, without what names this machine.
 func (r *Run) Save(t *testing.T, file string) {
 	t.Helper()
+	SaveHistory(t, r.Client, r.id, file)
+}
+
+// SaveHistory writes the history of a workflow's last run to a file, without what
+// names this machine.
+func SaveHistory(t *testing.T, c client.Client, id, file string) {
+	t.Helper()
 	h := &history.History{}
-	for events := r.Client.GetWorkflowHistory(t.Context(), r.id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := c.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
 		if err != nil {
 			t.Fatal(err)

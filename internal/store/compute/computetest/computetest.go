@@ -117,6 +117,7 @@ func Dump(t testing.TB, db *store.DB) string {
 		"compute.hosts", "compute.servers", "compute.server_faults", "compute.server_ports", "compute.block_devices",
 		"compute.allocations", "compute.migrations", "compute.quota_usages",
 		"engine.operations", "engine.operation_events", "engine.operation_effects", "engine.operation_inbox",
+		"orchestration.stacks", "orchestration.resources", "orchestration.events",
 	} {
 		rows, err := db.Pool.Query(t.Context(), `SELECT (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(x))
 			WHERE key !~ '_at$|^last_seen$|^deadline$')::text FROM `+table+` x ORDER BY 1`)

@@ -1,0 +1,131 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// Options of the steps.
+type Options struct {
+	// Box opens and seals what is secret of stacks.
+	Box *secrets.Box
+	// Registry says what there is to know of types, Types what they do.
+	Registry *resourcetype.Registry
+	Types    Types
+	// Heartbeat sends one; nil is Temporal's.
+	Heartbeat func(context.Context)
+}
+
+// Activities implements steps.ResourcesActivities.
+type Activities struct {
+	db     *store.DB
+	engine *engine.Engine
+	o      Options
+	// definitions that were put together lately, by their templates.
+	mu          sync.Mutex
+	definitions map[int64]*stacks.Definition
+	lately      []int64
+}
+
+var _ steps.ResourcesActivities = (*Activities)(nil)
+
+// New gives the steps.
+func New(db *store.DB, e *engine.Engine, o Options) *Activities {
+	return &Activities{db: db, engine: e, o: o, definitions: map[int64]*stacks.Definition{}}
+}
+
+// maxDefinitions is how many definitions are kept at hand.
+const maxDefinitions = 32
+
+// definition gives what a stack was asked to be by a template, which never
+// changes.
+func (a *Activities) definition(ctx context.Context, q store.Queryer, s *orchestration.Stack, template int64) (*stacks.Definition, error) {
+	a.mu.Lock()
+	d := a.definitions[template]
+	a.mu.Unlock()
+	if d != nil {
+		return d, nil
+	}
+	row, err := orchestration.GetTemplate(ctx, q, template)
+	if err != nil {
+		return nil, err
+	}
+	if d, err = stacks.Load(s, row, a.o.Box, a.o.Registry); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.definitions[template] == nil {
+		a.definitions[template] = d
+		if a.lately = append(a.lately, template); len(a.lately) > maxDefinitions {
+			delete(a.definitions, a.lately[0])
+			a.lately = a.lately[1:]
+		}
+	}
+	return d, nil
+}
+
+// job is one call of a step for an operation's stack.
+type job struct {
+	*Activities
+	op    engine.Locked
+	stack *orchestration.Stack
+	phase steps.Phase
+	// traversal is what rows remember of having been done.
+	traversal string
+}
+
+// open checks the fence and reads the stack, both locked until the transaction ends.
+func (a *Activities) open(ctx context.Context, tx store.Tx, f steps.Fence, phase steps.Phase) (*job, error) {
+	op, err := a.engine.CheckFence(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	s, err := orchestration.GetStack(ctx, tx, "", op.ResourceID)
+	if err != nil {
+		return nil, err
+	}
+	return &job{Activities: a, op: op, stack: s, phase: phase, traversal: op.ID + " " + string(phase)}, nil
+}
+
+// asked is the template that the operation is to make the stack by.
+func (j *job) asked() (int64, error) {
+	var in steps.TraversalInput
+	if err := json.Unmarshal(j.op.Input, &in); err != nil {
+		return 0, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
+	}
+	if in.Template == 0 {
+		return j.stack.TemplateID, nil
+	}
+	return in.Template, nil
+}
+
+var markEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+// markOf names a resource among all there are, as the original names things that
+// may have any name: after its stack, itself, and twelve characters.
+func markOf(s *orchestration.Stack, r *orchestration.Resource) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", s.ID, r.ID))
+	own := strings.ToLower(markEncoding.EncodeToString(sum[:])[:12])
+	const most = 255
+	name := s.Name + "-" + r.Name
+	return name[:min(len(name), most-len(own)-1)] + "-" + own
+}
+
+// now is the database's time.
+func (j *job) now(ctx context.Context) (time.Time, error) { return j.db.Now(ctx) }

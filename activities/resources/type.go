@@ -1,0 +1,113 @@
+package resources
+
+// The seam between traversals and types of resources.
+
+import (
+	"context"
+	"math/big"
+	"time"
+
+	"holdfast.dev/internal/hot/value"
+)
+
+// Type is what a type of resources does. Each method is called again for as long
+// as it says to wait, and may be called again after it was done or cut short: it
+// finds what it did before by Data, by the name or by the call's Mark.
+//
+// An error is the resource's failure and what users read of it; a
+// faults.Unavailable of a type that isn't instant is tried again first.
+type Type interface {
+	// Instant says that nothing is done outside our own database.
+	Instant() bool
+	// Create makes the resource, gives it its PhysicalID and fills in Attributes.
+	Create(ctx context.Context, c *Call) (wait time.Duration, err error)
+	// Delete takes it away; what is gone already is success.
+	Delete(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
+// Call is one call of a type.
+type Call struct {
+	// Name is the resource's in its template; Mark names it among all there are,
+	// and is the same however often it is worked on.
+	Name, Mark string
+	// Action is CREATE or DELETE, as users see it.
+	Action string
+	// ProjectID is the project that the stack is in.
+	ProjectID string
+	// Now is the time, one for a whole batch.
+	Now time.Time
+	// PhysicalID is what the resource is outside; the type sets it.
+	PhysicalID string
+	// Properties are resolved, of their types and with defaults filled in.
+	Properties *value.Map
+	// Data is the type's own, kept between calls.
+	Data *value.Map
+	// Attributes are what templates read of it.
+	Attributes *value.Map
+	// Reference is what get_resource gives; nil is the physical id.
+	Reference any
+}
+
+// Types are the types that there are, by name.
+type Types map[string]Type
+
+// Builtin are the types that are part of Holdfast.
+func Builtin() Types {
+	return Types{
+		"OS::Heat::None":         None{},
+		"OS::Heat::Value":        Value{},
+		"OS::Heat::RandomString": RandomString{},
+		"OS::Heat::TestResource": Test{},
+		"OS::Heat::Delay":        Delay{},
+	}
+}
+
+// until waits for d from the first time that it is asked; negative is for ever.
+// What it has begun to wait for is in the call's data under the action's name.
+func (c *Call) until(d time.Duration) (wait time.Duration) {
+	const forEver = time.Hour
+	key := waitKey(c.Action)
+	began, ok := c.Data.Get(key)
+	text, _ := began.(string)
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if !ok || err != nil {
+		at = c.Now
+		c.Data.Set(key, at.Format(time.RFC3339Nano))
+	}
+	if d < 0 {
+		return forEver
+	}
+	return max(at.Add(d).Sub(c.Now), 0)
+}
+
+// waitKey is where an action's begin is kept in a type's data.
+func waitKey(action string) string { return "waits_for_" + action }
+
+// number is a value that is a number, as properties of that type are.
+func number(v any) float64 {
+	n, err := value.ToNumber(v)
+	if err != nil {
+		return 0
+	}
+	switch n := n.(type) {
+	case float64:
+		return n
+	case *big.Int:
+		f, _ := n.Float64()
+		return f
+	}
+	return 0
+}
+
+// seconds is a number of seconds as a time.
+func seconds(v any) time.Duration {
+	const most = 1e9
+	return time.Duration(max(min(number(v), most), -most) * float64(time.Second))
+}
+
+// text is a property that is a text.
+func (c *Call) text(name string) string {
+	v, _ := c.Properties.Get(name)
+	s, _ := v.(string)
+	return s
+}

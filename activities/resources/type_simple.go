@@ -1,0 +1,50 @@
+package resources
+
+// Types that do nothing but be there.
+
+import (
+	"context"
+	"time"
+
+	"holdfast.dev/internal/resourcetype"
+)
+
+// None is OS::Heat::None: it does nothing, and has no attributes.
+type None struct{}
+
+// Instant implements Type.
+func (None) Instant() bool { return true }
+
+// Create is idempotent by the mark, which is its physical id.
+func (None) Create(_ context.Context, c *Call) (time.Duration, error) {
+	c.PhysicalID = c.Mark
+	return 0, nil
+}
+
+// Delete has nothing to take away.
+func (None) Delete(context.Context, *Call) (time.Duration, error) { return 0, nil }
+
+// Value is OS::Heat::Value: a name for an expression.
+type Value struct{ None }
+
+// Create is idempotent by the mark.
+func (Value) Create(_ context.Context, c *Call) (time.Duration, error) {
+	v, _ := c.Properties.Get("value")
+	v, err := ofType(c.text("type"), v)
+	if err != nil {
+		return 0, err
+	}
+	c.PhysicalID = c.Mark
+	c.Attributes.Set("value", v)
+	return 0, nil
+}
+
+// valueTypes are the types of values by the names that templates use.
+var valueTypes = map[string]string{"string": "string", "number": "number", "comma_delimited_list": "list", "json": "map", "boolean": "boolean"}
+
+func ofType(name string, v any) (any, error) {
+	if name == "" {
+		return v, nil
+	}
+	return resourcetype.As(valueTypes[name], v)
+}

@@ -1,0 +1,52 @@
+package resources
+
+// OS::Heat::TestResource: it waits and fails as it is told.
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+)
+
+// Test is OS::Heat::TestResource.
+type Test struct{}
+
+// Instant implements Type.
+func (Test) Instant() bool { return true }
+
+// Create is idempotent by the mark and by when it began to wait.
+func (Test) Create(_ context.Context, c *Call) (time.Duration, error) {
+	fail, _ := c.Properties.Get("fail")
+	if fail == false {
+		v, _ := c.Properties.Get("value")
+		c.Attributes.Set("output", v)
+		c.PhysicalID = c.Mark
+	}
+	if wait := c.until(waitOf(c)); wait > 0 {
+		return wait, nil
+	}
+	if fail == true {
+		return 0, value.Errorf(hot.ValueError, "Test Resource failed %s", c.Name)
+	}
+	return 0, nil
+}
+
+// Delete waits, and is idempotent by when it began to.
+func (Test) Delete(_ context.Context, c *Call) (time.Duration, error) {
+	return c.until(waitOf(c)), nil
+}
+
+// waitOf is how long an action takes: as said of the action, or of all.
+func waitOf(c *Call) time.Duration {
+	all, _ := c.Properties.Get("wait_secs")
+	each, _ := c.Properties.Get("action_wait_secs")
+	if m, ok := each.(*value.Map); ok {
+		if one, _ := m.Get(strings.ToLower(c.Action)); one != nil {
+			all = one
+		}
+	}
+	return seconds(all)
+}

@@ -1,0 +1,320 @@
+package orchestration_test
+
+// The Orchestration API over a real database, with no Temporal at all: what it
+// accepts is committed with its operation, and that is the whole promise.
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast.dev/api/orchestration"
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store"
+	store_ "holdfast.dev/internal/store/orchestration"
+	"holdfast.dev/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// offers remembers what the starter was offered; nothing is ever started.
+type offers struct {
+	sync.Mutex
+	ids []string
+}
+
+func (o *offers) Knock(string) {}
+
+func (o *offers) Offer(id string) {
+	o.Lock()
+	defer o.Unlock()
+	o.ids = append(o.ids, id)
+}
+
+type cloud struct {
+	*testing.T
+	db     *store.DB
+	offers *offers
+	http.Handler
+}
+
+func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	db, err := store.Open(t.Context(), testenv.Database(t), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.ForService("orchestration", policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cloud{T: t, db: db, offers: &offers{}}
+	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types,
+		MaxStacks: 3, MaxResources: 10, MaxPageSize: 1000}
+	c.Handler, err = rest.New(rest.Options{
+		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
+			"alice":  {UserID: "alice", UserName: "alice", ProjectID: "p1", Roles: []string{"member"}},
+			"reader": {UserID: "reader", ProjectID: "p1", Roles: []string{"reader"}},
+			"bob":    {UserID: "bob", ProjectID: "p2", Roles: []string{"member"}},
+			"root":   {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
+		}),
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 114688, Timeout: time.Minute, PublicURL: "http://cloud",
+	}, api.Service())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ask sends a request below /v1/p1 and reads a JSON answer.
+func (c *cloud) ask(token, method, path, body string) (int, map[string]any, http.Header) {
+	c.Helper()
+	if !strings.HasPrefix(path, "/v1") {
+		path = "/v1/p1" + path
+	}
+	request := httptest.NewRequest(method, "http://cloud"+path, strings.NewReader(body))
+	request.Header.Set("X-Auth-Token", token)
+	answer := httptest.NewRecorder()
+	c.ServeHTTP(answer, request)
+	var document map[string]any
+	if answer.Body.Len() > 0 {
+		if err := json.Unmarshal(answer.Body.Bytes(), &document); err != nil {
+			c.Fatalf("%s %s: %s: %v", method, path, answer.Body, err)
+		}
+	}
+	return answer.Code, document, answer.Header()
+}
+
+const body = `{"stack_name": "NAME", "tags": "a,b", "timeout_mins": 5, "parameters": {"secret": "hush", "n": 3}, "template": {
+	"heat_template_version": "2021-04-16", "description": "about it",
+	"parameters": {"secret": {"type": "string", "hidden": true}, "n": {"type": "number", "default": 1}},
+	"resources": {"v": {"type": "OS::Heat::Value", "properties": {"value": {"get_param": "n"}}}},
+	"outputs": {"o": {"value": {"get_attr": ["v", "value"]}}}}}`
+
+func (c *cloud) create(name string) (id string) {
+	c.Helper()
+	status, answer, header := c.ask("alice", "POST", "/stacks", strings.ReplaceAll(body, "NAME", name))
+	if status != 201 {
+		c.Fatalf("%d %v", status, answer)
+	}
+	id = answer["stack"].(map[string]any)["id"].(string)
+	if want := "http://cloud/v1/p1/stacks/" + name + "/" + id; header.Get("Location") != want {
+		c.Errorf("Location %q, want %q", header.Get("Location"), want)
+	}
+	return id
+}
+
+// The state is shown at once, the operation is there and the secret is not.
+func TestCreateShowDelete(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.create("one")
+	_, answer, _ := c.ask("reader", "GET", "/stacks/one/"+id, "")
+	s := answer["stack"].(map[string]any)
+	for key, want := range map[string]any{
+		"id": id, "stack_name": "one", "stack_status": "CREATE_IN_PROGRESS", "stack_status_reason": "Stack CREATE started", "description": "about it",
+		"template_description": "about it", "updated_time": nil, "deletion_time": nil, "stack_owner": "alice", "parent": nil, "tags": []any{"a", "b"},
+		"disable_rollback": true, "timeout_mins": 5.0, "capabilities": []any{}, "notification_topics": []any{},
+		"outputs":    []any{map[string]any{"output_key": "o", "description": "No description given", "output_value": nil}},
+		"parameters": map[string]any{"OS::stack_id": id, "OS::stack_name": "one", "OS::project_id": "p1", "secret": "******", "n": "3"},
+	} {
+		if !reflect.DeepEqual(s[key], want) {
+			t.Errorf("%s is %#v, want %#v", key, s[key], want)
+		}
+	}
+	if len(c.offers.ids) != 1 || !strings.HasPrefix(c.offers.ids[0], "stack/"+id+"/create/") {
+		t.Errorf("offered %v", c.offers.ids)
+	}
+	_, list, _ := c.ask("alice", "GET", "/stacks?limit=1&with_count=true", "")
+	if items := list["stacks"].([]any); len(items) != 1 || list["count"] != 1.0 || items[0].(map[string]any)["description"] != "" {
+		t.Errorf("list %v", list)
+	}
+	if status, answer, _ := c.ask("alice", "DELETE", "/stacks/one/"+id, ""); status != 204 || answer != nil {
+		t.Errorf("delete %d %v", status, answer)
+	}
+	if status, _, _ := c.ask("alice", "DELETE", "/stacks/one/"+id, ""); status != 204 {
+		t.Errorf("delete again %d", status)
+	}
+	_, answer, _ = c.ask("alice", "GET", "/stacks/one/"+id, "")
+	if s := answer["stack"].(map[string]any); s["stack_status"] != "DELETE_IN_PROGRESS" || s["updated_time"] == nil {
+		t.Errorf("%v", s)
+	}
+	var texts string
+	err := c.db.Pool.QueryRow(t.Context(), `SELECT (SELECT string_agg(to_jsonb(o)::text, ' ') FROM engine.operations o) ||
+		(SELECT string_agg(to_jsonb(x)::text, ' ') FROM orchestration.templates x)`).Scan(&texts)
+	if err != nil || strings.Contains(texts, "hush") {
+		t.Errorf("the secret can be read (%v)", err)
+	}
+}
+
+// What a name alone names is found at its own address.
+func TestLookup(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.create("one")
+	at := "http://cloud/v1/p1/stacks/one/" + id
+	for path, want := range map[string]string{"/stacks/one?x=1": at + "?x=1", "/stacks/one/template": at + "/template", "/stacks/" + id: at} {
+		status, answer, header := c.ask("alice", "GET", path, "")
+		if status != 302 || header.Get("Location") != want || answer["code"] != "302 Found" {
+			t.Errorf("%s: %d %s %v", path, status, header.Get("Location"), answer)
+		}
+	}
+	for path, key := range map[string]string{"/resources": "resources", "/events": "events", "/outputs": "outputs"} {
+		if status, answer, _ := c.ask("alice", "GET", "/stacks/one/"+id+path, ""); status != 200 || answer[key] == nil {
+			t.Errorf("%s: %d %v", path, status, answer)
+		}
+	}
+	if _, answer, _ := c.ask("alice", "GET", "/stacks/one/"+id+"/environment", ""); answer["parameters"].(map[string]any)["secret"] != "******" {
+		t.Errorf("%v", answer)
+	}
+	if _, answer, _ := c.ask("alice", "GET", "/stacks/one/"+id+"/template", ""); answer["heat_template_version"] != "2021-04-16" {
+		t.Errorf("%v", answer)
+	}
+	if status, answer, _ := c.ask("alice", "GET", "/v1/", ""); status != 404 {
+		t.Errorf("%d %v", status, answer)
+	}
+}
+
+// Refusals, by status, class and text (contracts: wire-exchanges.json, lifecycle.json).
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.create("one")
+	tiny := `"template": {"heat_template_version": "2021-04-16"}`
+	for _, row := range []struct {
+		token, method, path, body string
+		status                    int
+		class, text               string
+	}{
+		{"alice", "POST", "/stacks", "", 400, "HTTPBadRequest", "The server could not comply with the request since it is either malformed or otherwise incorrect."},
+		{"alice", "POST", "/stacks", `{` + tiny + `}`, 400, "HTTPBadRequest", "No stack name specified"},
+		{"alice", "POST", "/stacks", `{"stack_name": "a"}`, 400, "HTTPBadRequest", "No template specified"},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": "x: 1"}`, 400, "HTTPBadRequest", "Template not in valid format: Template format version not found."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "timeout_mins": "x", ` + tiny + `}`, 400, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "timeout_mins": -1, ` + tiny + `}`, 400, "HTTPBadRequest", "Value '-1' is invalid for 'timeout_mins' which only accepts non-negative integer."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "converge": true, ` + tiny + `}`, 400, "HTTPBadRequest", "converge flag only supported in stack update (or update preview) request."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "tags": ["a"], ` + tiny + `}`, 400, "AttributeError", ""},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "environment": {"foo": 1}, ` + tiny + `}`, 400, "HTTPBadRequest", `Environment not in valid format: environment has wrong section "foo"`},
+		{"alice", "POST", "/stacks", `{"stack_name": "one", ` + tiny + `}`, 409, "StackExists", "The Stack (one) already exists."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"x": {"type": "OS::No::Such"}}}}`,
+			400, "StackValidationFailed", "The Resource Type (OS::No::Such) could not be found."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"x": {"type": "OS::Heat::RandomString", "properties": {"length": 0}}}}}`,
+			400, "StackValidationFailed", "Property error: resources.x.properties.length: 0 is out of range (min: 1, max: 512)"},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"x": {"type": "OS::Heat::Value", "properties": {"foo": 0}}}}}`,
+			400, "StackValidationFailed", "Property error: resources.x.properties: Unknown Property foo"},
+		{"reader", "POST", "/stacks", `{"stack_name": "a", ` + tiny + `}`, 403, "Forbidden", "You are not authorized to use stacks:create."},
+		{"bob", "GET", "/stacks", "", 403, "HTTPForbidden", "Access was denied to this resource."},
+		{"bob", "GET", "/v1/p2/stacks/one/" + id, "", 404, "EntityNotFound", "The Stack (one) could not be found."},
+		{"bob", "DELETE", "/v1/p2/stacks/one/" + id, "", 404, "EntityNotFound", "The Stack (one) could not be found."},
+		{"alice", "GET", "/stacks/two/" + id, "", 404, "EntityNotFound", "The Stack (two) could not be found."},
+		{"alice", "GET", "/stacks/two", "", 404, "EntityNotFound", "The Stack (two) could not be found."},
+		{"alice", "GET", "/stacks?limit=x", "", 400, "HTTPBadRequest", "Only integer is acceptable by 'limit'."},
+		{"alice", "GET", "/stacks?limit=-1", "", 400, "HTTPBadRequest", "Value '-1' is invalid for 'limit' which only accepts non-negative integer."},
+		{"alice", "GET", "/stacks?show_nested=maybe", "", 400, "HTTPBadRequest", `Unrecognized value "maybe" for "show_nested", acceptable values are: true, false.`},
+		{"alice", "GET", "/stacks?global_tenant=true", "", 403, "Forbidden", "You are not authorized to use stacks:global_index."},
+		{"alice", "GET", "/stacks/one/" + id + "?resolve_outputs=x", "", 400, "HTTPBadRequest", `Unrecognized value "x" for "resolve_outputs", acceptable values are: true, false.`},
+		{"alice", "GET", "/stacks/one/" + id + "/resources?bogus=1", "", 400, "HTTPBadRequest", "Invalid filter parameters ['bogus']"},
+		{"alice", "GET", "/stacks/one/" + id + "/resources/v/events", "", 404, "HTTPNotFound", "No events found for resource v"},
+		{"alice", "GET", "/stacks/one/" + id + "/resources/v/events/e", "", 404, "HTTPNotFound", "No event e found"},
+		{"alice", "GET", "/stacks/one/" + id + "/outputs/x", "", 404, "NotFound", "Specified output key x not found."},
+		{"alice", "GET", "/stacks/one/" + id + "/resources/x", "", 404, "ResourceNotFound", "The Resource (x) could not be found in Stack one."},
+	} {
+		status, answer, _ := c.ask(row.token, row.method, row.path, row.body)
+		fault, _ := answer["error"].(map[string]any)
+		text, _ := fault["message"].(string)
+		if status != row.status || answer["code"] != float64(row.status) || fault["type"] != row.class || text != row.text {
+			t.Errorf("%s %s %s: %d %v, want %d %s %q", row.method, row.path, row.body, status, answer, row.status, row.class, row.text)
+		}
+	}
+	var n int
+	if err := c.db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM orchestration.stacks`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d stacks (%v)", n, err)
+	}
+	c.create("two")
+	c.create("three")
+	_, answer, _ := c.ask("alice", "POST", "/stacks", `{"stack_name": "four", `+tiny+`}`)
+	if fault := answer["error"].(map[string]any); answer["code"] != 400.0 || fault["type"] != "RequestLimitExceeded" ||
+		fault["message"] != "Request limit exceeded: You have reached the maximum stacks per tenant, 3. Please delete some stacks." {
+		t.Errorf("%v", answer)
+	}
+}
+
+// Lists are narrowed, sorted and paged.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	for _, name := range []string{"b", "c", "a"} {
+		c.create(name)
+	}
+	for query, want := range map[string]string{
+		"": "a c b", "sort_keys=stack_name&sort_dir=asc": "a b c", "name=a&name=b": "a b", "status=CREATE_IN_PROGRESS&sort_keys=stack_name": "c b a",
+		"status=COMPLETE": "", "tags=a,b": "a c b", "tags=z": "", "tags_any=z,a": "a c b", "not_tags=a,z": "a c b", "not_tags_any=a,z": "", "limit=2": "a c",
+		"show_deleted=true": "a c b", "bogus=1": "a c b", "sort_keys=bogus": "a c b", "marker=none": "a c b",
+	} {
+		if got := c.names(query); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	_, list, _ := c.ask("alice", "GET", "/stacks?limit=1&sort_keys=stack_name&sort_dir=asc", "")
+	first := list["stacks"].([]any)[0].(map[string]any)["id"].(string)
+	if got := c.names("limit=1&sort_keys=stack_name&sort_dir=asc&marker=" + first); got != "b" {
+		t.Errorf("the second page is %q", got)
+	}
+	if list["links"] == nil {
+		t.Error("no link to the second page")
+	}
+}
+
+func (c *cloud) names(query string) string {
+	c.Helper()
+	status, list, _ := c.ask("alice", "GET", "/stacks?"+query, "")
+	if status != 200 {
+		c.Fatalf("%s: %d %v", query, status, list)
+	}
+	var names []string
+	for _, s := range list["stacks"].([]any) {
+		names = append(names, s.(map[string]any)["stack_name"].(string))
+	}
+	return strings.Join(names, " ")
+}
+
+func TestTemplatesAreToldOf(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	_, answer, _ := c.ask("alice", "POST", "/validate", strings.ReplaceAll(body, "NAME", "x"))
+	parameters, _ := answer["Parameters"].(map[string]any)
+	if n, _ := parameters["n"].(map[string]any); answer["Description"] != "about it" || n["Type"] != "Number" {
+		t.Errorf("%v", answer)
+	}
+	_, answer, _ = c.ask("alice", "GET", "/template_versions", "")
+	if len(answer["template_versions"].([]any)) < 10 {
+		t.Errorf("%v", answer)
+	}
+	if status, answer, _ := c.ask("alice", "GET", "/template_versions/heat_template_version.2021-04-16/functions", ""); status != 200 || len(answer["template_functions"].([]any)) < 10 {
+		t.Errorf("%d %v", status, answer)
+	}
+	if status, _, _ := c.ask("alice", "GET", "/template_versions/x/functions", ""); status != 404 {
+		t.Errorf("%d", status)
+	}
+}

@@ -1,0 +1,59 @@
+package orchestration
+
+// The table of operations (contracts: orchestration/operations.json).
+
+import (
+	"net/http"
+
+	"holdfast.dev/api/rest"
+)
+
+// stackPath is the path of one stack.
+const stackPath = "/{tenant_id}/stacks/{stack_name}/{stack_id}"
+
+func (a *API) operations() []rest.Operation {
+	rows := []rest.Operation{
+		{Method: "POST", Path: "/{tenant_id}/stacks", Policy: "stacks:create", Success: 201, Handler: a.createStack},
+		{Method: "GET", Path: "/{tenant_id}/stacks", Policy: "stacks:index", Success: 200, Handler: a.listStacks},
+		{Method: "GET", Path: "/{tenant_id}/stacks/detail", Policy: "stacks:detail", Success: 200, Handler: a.detailStacks},
+		{Method: "GET", Path: stackPath, Policy: "stacks:show", Success: 200, Handler: a.showStack},
+		{Method: "DELETE", Path: stackPath, Policy: "stacks:delete", Success: 204, Handler: a.deleteStack},
+		{Method: "GET", Path: stackPath + "/template", Policy: "stacks:template", Success: 200, Handler: a.showTemplate},
+		{Method: "GET", Path: stackPath + "/environment", Policy: "stacks:environment", Success: 200, Handler: a.showEnvironment},
+		{Method: "GET", Path: stackPath + "/files", Policy: "stacks:files", Success: 200, Handler: a.showFiles},
+		{Method: "GET", Path: stackPath + "/outputs", Policy: "stacks:list_outputs", Success: 200, Handler: a.listOutputs},
+		{Method: "GET", Path: stackPath + "/outputs/{output_key}", Policy: "stacks:show_output", Success: 200, Handler: a.showOutput},
+		{Method: "GET", Path: stackPath + "/resources", Policy: "resource:index", Success: 200, Handler: a.listResources},
+		{Method: "GET", Path: stackPath + "/resources/{resource_name}", Policy: "resource:show", Success: 200, Handler: a.showResource},
+		{Method: "GET", Path: stackPath + "/resources/{resource_name}/metadata", Policy: "resource:metadata", Success: 200, Handler: a.showMetadata},
+		{Method: "GET", Path: stackPath + "/events", Policy: "events:index", Success: 200, Handler: a.listEvents},
+		{Method: "GET", Path: stackPath + "/resources/{resource_name}/events", Policy: "events:index", Success: 200, Handler: a.listResourceEvents},
+		{Method: "GET", Path: stackPath + "/resources/{resource_name}/events/{event_id}", Policy: "events:show", Success: 200, Handler: a.showEvent},
+		{Method: "GET", Path: "/{tenant_id}/build_info", Policy: "build_info:build_info", Success: 200, Handler: a.buildInfo},
+		{Method: "GET", Path: "/{tenant_id}/template_versions", Policy: "stacks:list_template_versions", Success: 200, Handler: a.listVersions},
+		{Method: "GET", Path: "/{tenant_id}/template_versions/{template_version}/functions", Policy: "stacks:list_template_functions", Success: 200, Handler: a.listFunctions},
+		{Method: "POST", Path: "/{tenant_id}/validate", Policy: "stacks:validate_template", Success: 200, Handler: a.validateTemplate},
+		{Method: "GET", Path: "/", Anonymous: true, Success: 200, Handler: listAPIVersions},
+		{Method: "GET", Path: "/versions", Anonymous: true, Success: 200, Handler: listAPIVersions},
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		rows = append(rows, rest.Operation{Method: method, Path: "/{tenant_id}/stacks/{stack_name}", Policy: "stacks:lookup", Success: 200, Handler: a.lookup})
+	}
+	for i := range rows {
+		if !rows[i].Anonymous {
+			rows[i].Handler = ofProject(rows[i].Handler)
+		}
+	}
+	return rows
+}
+
+// ofProject keeps callers to the project of their token; an administrator's path
+// may name any, and means the token's.
+func ofProject(handle rest.Handler) rest.Handler {
+	return func(r *rest.Request) (*rest.Response, error) {
+		if r.Param("tenant_id") != r.Identity.ProjectID && !r.Identity.IsAdmin {
+			return nil, errForbidden
+		}
+		return handle(r)
+	}
+}

@@ -1,0 +1,170 @@
+// Package stacks has the orchestration service as its clients see it, with every
+// process of the cloud running.
+package stacks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/integration/cloud"
+)
+
+func TestMain(m *testing.M) { cloud.Main(m) }
+
+const base = "/orchestration/v1/demo"
+
+// user asks as a user, and reads a JSON answer.
+type user struct {
+	*testing.T
+	*cloud.Cloud
+}
+
+// ask sends a request below the project, and wants a status.
+func (u user) ask(method, path string, body any, want int) map[string]any {
+	u.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		u.Fatal(err)
+	}
+	if body == nil {
+		text = nil
+	}
+	answer, got, err := u.Ask(u.Context(), cloud.UserToken, method, base+path, http.Header{"Content-Type": {"application/json"}}, text)
+	if err != nil || answer.StatusCode != want {
+		u.Fatalf("%s %s: %v %v %s, want %d", method, path, answer, err, got, want)
+	}
+	var document map[string]any
+	if len(got) > 0 {
+		if err := json.Unmarshal(got, &document); err != nil {
+			u.Fatal(err)
+		}
+	}
+	return document
+}
+
+// create asks for a stack and gives the path of it.
+func (u user) create(name, template string) string {
+	u.Helper()
+	answer := u.ask("POST", "/stacks", map[string]any{"stack_name": name, "template": template}, 201)
+	return "/stacks/" + name + "/" + answer["stack"].(map[string]any)["id"].(string)
+}
+
+func (u user) show(path string) map[string]any {
+	u.Helper()
+	return u.ask("GET", path, nil, 200)["stack"].(map[string]any)
+}
+
+// await waits until the stack is in a state.
+func (u user) await(path, state string, within time.Duration) map[string]any {
+	u.Helper()
+	var s map[string]any
+	u.Eventually(path+" is "+state, within, func(context.Context) error {
+		if s = u.show(path); s["stack_status"] != state {
+			return fmt.Errorf("it is %s: %s", s["stack_status"], s["stack_status_reason"])
+		}
+		return nil
+	})
+	return s
+}
+
+// Stacks from end to end: made, read, failed, rolled back, deleted, cut short by
+// a delete, and carried on by another worker.
+func TestStacks(t *testing.T) {
+	t.Parallel()
+	u := user{t, cloud.Start(t, cloud.Options{Hosts: 1})}
+
+	one := u.create("one", `
+heat_template_version: 2021-04-16
+parameters: {n: {type: number, default: 12}}
+resources:
+  word: {type: OS::Heat::RandomString, properties: {length: {get_param: n}}}
+  wait: {type: OS::Heat::Delay, properties: {min_wait: 1}, depends_on: word}
+  said: {type: OS::Heat::Value, depends_on: wait, properties: {value: {get_attr: [word, value]}}}
+outputs:
+  said: {value: {get_attr: [said, value]}}
+  word: {value: {get_resource: word}}
+`)
+	s := u.await(one, "CREATE_COMPLETE", time.Minute)
+	outputs := map[string]any{}
+	for _, o := range s["outputs"].([]any) {
+		outputs[o.(map[string]any)["output_key"].(string)] = o.(map[string]any)["output_value"]
+	}
+	if said, _ := outputs["said"].(string); len(said) != 12 || outputs["word"] != said {
+		t.Errorf("outputs %v", outputs)
+	}
+	if resources := u.ask("GET", one+"/resources", nil, 200)["resources"].([]any); len(resources) != 3 {
+		t.Errorf("resources %v", resources)
+	}
+	if events := u.ask("GET", one+"/events", nil, 200)["events"].([]any); len(events) != 8 {
+		t.Errorf("%d events: %v", len(events), events)
+	}
+
+	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
+	s = u.await(broken, "CREATE_FAILED", time.Minute)
+	if want := "Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"; s["stack_status_reason"] != want {
+		t.Errorf("reason %q, want %q", s["stack_status_reason"], want)
+	}
+	answer := u.ask("POST", "/stacks", map[string]any{"stack_name": "back", "disable_rollback": false, "template": `
+heat_template_version: 2021-04-16
+resources:
+  good: {type: OS::Heat::None}
+  bad: {type: OS::Heat::TestResource, depends_on: good, properties: {fail: true}}
+`}, 201)
+	back := "/stacks/back/" + answer["stack"].(map[string]any)["id"].(string)
+	u.await(back, "ROLLBACK_COMPLETE", time.Minute)
+	if resources := u.ask("GET", back+"/resources", nil, 200)["resources"].([]any); len(resources) != 0 {
+		t.Errorf("resources %v", resources)
+	}
+
+	slow := u.create("slow", "heat_template_version: 2021-04-16\nresources: {slow: {type: OS::Heat::Delay, properties: {min_wait: 600}}}")
+	u.Eventually("the slow one is begun", time.Minute, func(context.Context) error {
+		if resources := u.ask("GET", slow+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
+			return fmt.Errorf("%v", resources)
+		}
+		return nil
+	})
+
+	began := time.Now()
+	var b strings.Builder
+	b.WriteString("heat_template_version: 2021-04-16\nresources:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "  r%d: {type: OS::Heat::None}\n", i)
+	}
+	big := u.create("big", b.String())
+	u.await(big, "CREATE_COMPLETE", 2*time.Minute)
+	made := time.Since(began)
+
+	began = time.Now()
+	for _, path := range []string{big, one, broken, back, slow} {
+		u.ask("DELETE", path, nil, 204)
+	}
+	for _, path := range []string{big, one, broken, back, slow} {
+		u.await(path, "DELETE_COMPLETE", 2*time.Minute)
+	}
+	t.Logf("1,000 resources were made in %v; 5 stacks with them deleted in %v", made, time.Since(began))
+
+	// A control worker that is killed half-way leaves nothing stuck.
+	carried := u.create("carried", `
+heat_template_version: 2021-04-16
+resources:
+  a: {type: OS::Heat::Delay, properties: {min_wait: 3}}
+  b: {type: OS::Heat::RandomString, depends_on: a}
+`)
+	u.Eventually("it is begun", time.Minute, func(context.Context) error {
+		if resources := u.ask("GET", carried+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
+			return fmt.Errorf("%v", resources)
+		}
+		return nil
+	})
+	u.Kill(cloud.Control)
+	u.Restart(cloud.Control)
+	u.await(carried, "CREATE_COMPLETE", time.Minute)
+	u.ask("DELETE", carried, nil, 204)
+	u.await(carried, "DELETE_COMPLETE", time.Minute)
+	u.Audit()
+}

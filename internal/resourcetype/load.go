@@ -1,0 +1,219 @@
+package resourcetype
+
+// Types as they are written down.
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/schemas"
+)
+
+// Support says how far a type or a property may be relied on.
+type Support struct {
+	Status  string `yaml:"status"`
+	Version string `yaml:"version"`
+	Message string `yaml:"message"`
+	// Previous is what it was before; nil if nothing is known of that.
+	Previous *Support `yaml:"previous_status"`
+}
+
+// Hidden says whether it is kept from view.
+func (s Support) Hidden() bool { return s.Status == "HIDDEN" }
+
+// Type is one type of resource.
+type Type struct {
+	Name string `yaml:"type"`
+	// Class is the original's name of what carries it out.
+	Class   string  `yaml:"class"`
+	Support Support `yaml:"support"`
+	// Anything says that it takes any property and looks at none.
+	Anything   bool                `yaml:"anything"`
+	Properties Ordered[*Property]  `yaml:"properties"`
+	Attributes Ordered[*Attribute] `yaml:"attributes"`
+}
+
+// Attribute is what can be read of a resource.
+type Attribute struct {
+	// Type is empty if it may be of any.
+	Type string `yaml:"type"`
+}
+
+// Property is what a template says of a resource.
+type Property struct {
+	// Type is string, integer, number, boolean, map, list or any.
+	Type     string `yaml:"type"`
+	Required bool   `yaml:"required"`
+	// Default is nil if there is none.
+	Default any `yaml:"default"`
+	// UpdateAllowed says that it can be changed in place, Immutable that it can't
+	// be changed at all.
+	UpdateAllowed bool          `yaml:"update_allowed"`
+	Immutable     bool          `yaml:"immutable"`
+	Constraints   []*constraint `yaml:"constraints"`
+	Support       Support       `yaml:"support"`
+	// Schema are the properties of a map, or under "*" those of a list's items.
+	Schema Ordered[*Property] `yaml:"schema"`
+}
+
+// constraint is a constraint in the words of the API.
+type constraint struct {
+	Range         *bounds `yaml:"range"`
+	Length        *bounds `yaml:"length"`
+	AllowedValues []any   `yaml:"allowed_values"`
+	Pattern       string  `yaml:"allowed_pattern"`
+	Custom        string  `yaml:"custom_constraint"`
+
+	checked *hot.Constraint
+}
+
+type bounds struct {
+	Min any `yaml:"min"`
+	Max any `yaml:"max"`
+}
+
+// Ordered is a map that keeps the order of its file.
+type Ordered[V any] struct {
+	Names  []string
+	byName map[string]V
+}
+
+// Get is the value of a name, and whether it is there.
+func (o Ordered[V]) Get(name string) (V, bool) { v, ok := o.byName[name]; return v, ok }
+
+// UnmarshalYAML reads a mapping.
+func (o *Ordered[V]) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: not a mapping", node.Line)
+	}
+	o.byName = map[string]V{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		name := node.Content[i].Value
+		var v V
+		if err := node.Content[i+1].Decode(&v); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		o.Names = append(o.Names, name)
+		o.byName[name] = v
+	}
+	return nil
+}
+
+// Registry has the types that there are.
+type Registry struct {
+	types  []*Type
+	byName map[string]*Type
+}
+
+// Builtin are the types of this release.
+var Builtin = sync.OnceValues(func() (*Registry, error) { return Load(schemas.Resources, "resources") })
+
+// Load reads the types of a folder, a file each, in the order of their names.
+func Load(from fs.FS, folder string) (*Registry, error) {
+	files, err := fs.Glob(from, folder+"/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("resource types: %w", err)
+	}
+	r := &Registry{byName: map[string]*Type{}}
+	for _, file := range files {
+		text, err := fs.ReadFile(from, file)
+		if err != nil {
+			return nil, fmt.Errorf("resource types: %w", err)
+		}
+		decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+		decoder.KnownFields(true)
+		t := &Type{}
+		if err := decoder.Decode(t); err != nil {
+			return nil, fmt.Errorf("resource type of %s: %w", file, err)
+		}
+		if err := t.prepare(); err != nil {
+			return nil, fmt.Errorf("resource type of %s: %w", file, err)
+		}
+		if r.byName[t.Name] != nil {
+			return nil, fmt.Errorf("resource type of %s: %s is there already", file, t.Name)
+		}
+		r.byName[t.Name] = t
+		r.types = append(r.types, t)
+	}
+	slices.SortFunc(r.types, func(a, b *Type) int { return strings.Compare(a.Name, b.Name) })
+	return r, nil
+}
+
+// All are the types in the order of their names.
+func (r *Registry) All() []*Type { return r.types }
+
+// Find is the type of a name; nil if there is none.
+func (r *Registry) Find(name string) *Type { return r.byName[name] }
+
+// HasType makes a Registry what a hot.Registry asks.
+func (r *Registry) HasType(name string) bool { return r.byName[name] != nil }
+
+// HasAttribute says whether resources of the type have an attribute.
+func (t *Type) HasAttribute(name string) bool {
+	_, ok := t.Attributes.Get(name)
+	return ok || name == show || t.Anything
+}
+
+// show is the attribute that every type has.
+const show = "show"
+
+func (t *Type) prepare() error {
+	if t.Name == "" || t.Support.Status == "" {
+		return fmt.Errorf("it has no name or no support status")
+	}
+	return prepareAll(t.Properties)
+}
+
+var types = []string{"string", "integer", "number", "boolean", "map", "list", "any"}
+
+func prepareAll(properties Ordered[*Property]) error {
+	for _, name := range properties.Names {
+		p, _ := properties.Get(name)
+		if !slices.Contains(types, p.Type) {
+			return fmt.Errorf("%s is of type %q", name, p.Type)
+		}
+		if p.Default != nil {
+			p.Default = value.Of(p.Default)
+		}
+		for _, c := range p.Constraints {
+			if err := c.prepare(); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		if err := prepareAll(p.Schema); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (c *constraint) prepare() (err error) {
+	c.checked = &hot.Constraint{Range: c.Range.of(), Length: c.Length.of(), Custom: c.Custom}
+	for _, v := range c.AllowedValues {
+		c.checked.Allowed = append(c.checked.Allowed, value.Of(v))
+	}
+	if c.Pattern != "" {
+		c.checked.Pattern, err = hot.NewPattern(c.Pattern)
+	}
+	return err
+}
+
+func (b *bounds) of() *hot.Bounds {
+	if b == nil {
+		return nil
+	}
+	of := func(v any) any {
+		if v == nil {
+			return nil
+		}
+		return value.Of(v)
+	}
+	return &hot.Bounds{Min: of(b.Min), Max: of(b.Max)}
+}

@@ -1,0 +1,149 @@
+package stacks
+
+// Definitions: what a stack is asked to be.
+
+import (
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/resourcetype"
+)
+
+// Definition is a template with its parameters and what belongs to them.
+type Definition struct {
+	*hot.Stack
+	Environment *hot.Environment
+	Files       map[string]string
+	// Types are the types of resources that there are.
+	Types *resourcetype.Registry
+}
+
+// define binds a template to the parameters of an environment.
+func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry) (*Definition, error) {
+	parameters, err := hot.NewParameters(t, who, env.Parameters, env.Defaults)
+	if err != nil {
+		return nil, err
+	}
+	s, err := hot.Bind(t, parameters, hot.Surroundings{Files: files})
+	if err != nil {
+		return nil, err
+	}
+	return &Definition{Stack: s, Environment: env, Files: files, Types: types}, nil
+}
+
+// TypeOf is the type of a resource. Errors: Invalid, there is no such type.
+func (d *Definition) TypeOf(r *hot.Resource) (*resourcetype.Type, error) {
+	meaning, err := d.Environment.Registry.Find(r.Type, r.Name, d.Types)
+	if err != nil {
+		return nil, err
+	}
+	t := d.Types.Find(meaning.Type)
+	if t == nil {
+		return nil, &hot.Error{Class: hot.ValidationFailed, Message: "The Resource Type (" + value.Clip(r.Type, maxShown) + ") could not be found."}
+	}
+	return t, nil
+}
+
+// maxShown is how much is shown of a name.
+const maxShown = 255
+
+// Validate checks all that can be checked before anything is done, in the
+// original's order.
+func (d *Definition) Validate() error { return d.validate(true) }
+
+// ValidateTemplate is Validate without asking whether every parameter has a
+// value, nor what depends on that.
+func (d *Definition) ValidateTemplate() error { return d.validate(false) }
+
+func (d *Definition) validate(strict bool) error {
+	if err := d.Template.Validate(); err != nil {
+		return err
+	}
+	if err := d.Parameters.ValidateGroups(); err != nil {
+		return err
+	}
+	if err := d.Parameters.Validate(strict, Constraints); err != nil {
+		return err
+	}
+	if err := d.Stack.Validate(d); err != nil {
+		return err
+	}
+	for _, r := range d.Resources() {
+		t, err := d.TypeOf(r)
+		if err != nil {
+			return err
+		}
+		if !strict {
+			continue
+		}
+		if err := d.check(r, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check holds a resource's properties against its type, as far as they can be
+// known before anything is there.
+func (d *Definition) check(r *hot.Resource, t *resourcetype.Type) error {
+	given, err := r.Properties(hot.Nothing)
+	if err != nil {
+		return err
+	}
+	requires, err := r.Requires()
+	if err != nil {
+		return err
+	}
+	unknown := func(string) bool { return len(requires) > len(r.DependsOn) }
+	_, err = t.Check(given, d.place(r), unknown, Constraints)
+	return err
+}
+
+// place is where a resource's properties are in its template.
+func (d *Definition) place(r *hot.Resource) string {
+	return hot.Join(d.section("resources", "Resources"), r.Name, d.section("properties", "Properties"))
+}
+
+func (d *Definition) section(inHOT, inCFN string) string {
+	if d.Template.Version.Type == "cfn" {
+		return inCFN
+	}
+	return inHOT
+}
+
+// Resolve gives a resource's properties as they are with the resources that
+// there are now.
+func (d *Definition) Resolve(r *hot.Resource, t *resourcetype.Type, now hot.Attributes) (*value.Map, error) {
+	given, err := r.Properties(now)
+	if err != nil {
+		return nil, err
+	}
+	return t.Check(given, d.place(r), nil, Constraints)
+}
+
+// HasAttribute makes a Definition the hot.Schemas of its template.
+func (d *Definition) HasAttribute(r *hot.Resource, attribute string) bool {
+	t, err := d.TypeOf(r)
+	if err != nil {
+		return true // that is said of the type
+	}
+	return t.HasAttribute(attribute)
+}
+
+// Constraints are the custom constraints that no service is asked for.
+var Constraints hot.Constraints = constraints{}
+
+type constraints struct{}
+
+// testConstraint is the one of OS::Heat::TestResource: it takes its time in the
+// original, and everything is right by it.
+const testConstraint = "test_constr"
+
+func (constraints) Known(name string) bool { return name == testConstraint }
+
+func (constraints) Check(name string, _ any) error {
+	if name == testConstraint {
+		return nil
+	}
+	return faults.New(faults.Invalid, hot.ValidationFailed, "%s is not known", name)
+}

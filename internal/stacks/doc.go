@@ -1,0 +1,15 @@
+// Package stacks puts together what a stack is: the template that was asked for,
+// bound to its parameters, and the resources that there are, as templates read
+// them.
+//
+//	Request.Parse, Definition  a request, and what it asks for, checked  request.go definition.go
+//	Load                       the same from the rows                    load.go
+//	State                      what is kept sealed of a resource         state.go
+//	World                      resources as functions read them          world.go
+//
+// It promises that what is secret of a stack, values of parameters and whatever
+// was made of them, is sealed wherever it is kept. It knows the rows and asks
+// nobody.
+//
+// api/orchestration accepts and shows, activities/resources resolves with it.
+package stacks

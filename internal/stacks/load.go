@@ -1,0 +1,79 @@
+package stacks
+
+// Definitions and rows: one made of the other.
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// Load gives the definition that a row of a template holds.
+func Load(s *orchestration.Stack, row *orchestration.Template, box *secrets.Box, types *resourcetype.Registry) (*Definition, error) {
+	body, err := mapping(row.Template)
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	t, err := hot.New(body)
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	text, err := box.Open(row.Environment, environmentOf(s.ID))
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	sections, err := mapping(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	env, err := hot.NewEnvironment(sections)
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	files := map[string]string{}
+	if err := json.Unmarshal([]byte(row.Files), &files); err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	return define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types)
+}
+
+// Row is the row of a template that a definition is kept in.
+func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Template, error) {
+	body, err := d.Template.Body().MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	env, err := d.Environment.Stored().MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("environment: %w", err)
+	}
+	files := d.Files
+	if files == nil {
+		files = map[string]string{}
+	}
+	texts, err := json.Marshal(files)
+	if err != nil {
+		return nil, fmt.Errorf("files: %w", err)
+	}
+	return &orchestration.Template{Template: string(body), Environment: box.Seal(env, environmentOf(stackID)), Files: string(texts)}, nil
+}
+
+// environmentOf is the place that a stack's environment is sealed for.
+func environmentOf(stackID string) string { return "stack/" + stackID + "/environment" }
+
+func mapping(text string) (*value.Map, error) {
+	v, err := value.ParseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(*value.Map)
+	if !ok {
+		return nil, fmt.Errorf("it holds %s", value.TypeName(v))
+	}
+	return m, nil
+}

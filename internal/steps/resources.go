@@ -1,0 +1,158 @@
+package steps
+
+// Family resources: a stack's resources, made, changed and taken away. Where
+// there are several, in the order that they are named in.
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// StackBrief is what a workflow needs to know of a stack.
+type StackBrief struct {
+	ID string `json:"id"`
+	// Action is the one that the stack shows.
+	Action string `json:"action"`
+	// Reason is why it shows it.
+	Reason string `json:"reason,omitempty"`
+	// Timeout is how long a traversal may take.
+	Timeout time.Duration `json:"timeout"`
+	// Rollback says that a traversal that failed is taken back.
+	Rollback bool `json:"rollback,omitempty"`
+}
+
+// StackOutcome is what a finished operation makes true of a stack's row.
+type StackOutcome struct {
+	Action string `json:"action"`
+	Status string `json:"status"`
+	// Reason is the fault's if it is empty.
+	Reason string `json:"reason,omitempty"`
+	// Deleted says that the stack is no more.
+	Deleted bool `json:"deleted,omitempty"`
+	// Interrupted says why resources that are still in progress go no further;
+	// empty is a cancel.
+	Interrupted string `json:"interrupted,omitempty"`
+}
+
+// TraversalInput is what an operation on a stack is asked for.
+type TraversalInput struct {
+	// Template is the row of the template that the stack is to be made by.
+	Template int64 `json:"template"`
+}
+
+// Phase is what a traversal is for.
+type Phase string
+
+const (
+	// Make has every resource of the template be there.
+	Make Phase = "make"
+	// Clear has no resource be there.
+	Clear Phase = "clear"
+)
+
+// PlanIn asks for the graph of the fenced operation's stack.
+type PlanIn struct {
+	Fence Fence `json:"fence"`
+	Phase Phase `json:"phase"`
+}
+
+// PlanOut is a graph, of which a workflow knows nothing but numbers: node i is
+// the resource IDs[i], and needs those of the nodes Needs[i].
+type PlanOut struct {
+	IDs   []int64 `json:"ids,omitempty"`
+	Needs [][]int `json:"needs,omitempty"`
+	// Instant are the nodes whose work is done in our own database.
+	Instant []int `json:"instant,omitempty"`
+	// Done are those whose part in this traversal an earlier run has done.
+	Done []int `json:"done,omitempty"`
+}
+
+// WorkIn names resources to be worked on, each after those it needs.
+type WorkIn struct {
+	Fence Fence   `json:"fence"`
+	Phase Phase   `json:"phase"`
+	IDs   []int64 `json:"ids"`
+}
+
+// WorkOut says how far they have come. What is in no list was not begun: another
+// failed, or one that it has to wait for waits itself.
+type WorkOut struct {
+	Done    []int64 `json:"done,omitempty"`
+	Waiting []Wait  `json:"waiting,omitempty"`
+	// Failed is the first that failed; nil if none has.
+	Failed *FailedResource `json:"failed,omitempty"`
+	// CancelRequested says what the operation's row says.
+	CancelRequested bool `json:"cancel_requested,omitempty"`
+}
+
+// Wait is a resource that is to be looked at again after a while.
+type Wait struct {
+	ID    int64         `json:"id"`
+	After time.Duration `json:"after"`
+}
+
+// FailedResource is one that failed, and why, as the stack's reason has it.
+type FailedResource struct {
+	ID     int64  `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// FailIn says that the work on a resource was given up.
+type FailIn struct {
+	Fence  Fence  `json:"fence"`
+	Phase  Phase  `json:"phase"`
+	ID     int64  `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// FailOut is why, as the stack's reason has it.
+type FailOut struct {
+	Reason string `json:"reason"`
+}
+
+// ResourcesActivities is implemented by activities/resources.
+type ResourcesActivities interface {
+	// Plan: rows that are there stay. Errors: Superseded, Invalid.
+	Plan(context.Context, PlanIn) (PlanOut, error)
+	// Batch is for instant resources: what is done already is done. Errors: Superseded.
+	Batch(context.Context, WorkIn) (WorkOut, error)
+	// Work is for one resource that isn't instant. Errors: Superseded,
+	// Unavailable.
+	Work(context.Context, WorkIn) (WorkOut, error)
+	// Fail: one that has failed stays so. Errors: Superseded.
+	Fail(context.Context, FailIn) (FailOut, error)
+}
+
+// Resources is the family's caller.
+var Resources resourcesSteps
+
+type resourcesSteps struct{}
+
+var (
+	resourcesPlan  = localStep("resources.Plan")
+	resourcesBatch = localStep("resources.Batch")
+	resourcesWork  = serviceStep("resources.Work", service)
+	resourcesFail  = localStep("resources.Fail")
+)
+
+// Plan makes the graph of a traversal.
+func (resourcesSteps) Plan(ctx workflow.Context, in PlanIn) (PlanOut, error) {
+	return call[PlanOut](ctx, resourcesPlan, "", in)
+}
+
+// Batch works on instant resources.
+func (resourcesSteps) Batch(ctx workflow.Context, in WorkIn) (WorkOut, error) {
+	return call[WorkOut](ctx, resourcesBatch, "", in)
+}
+
+// Work works on one resource.
+func (resourcesSteps) Work(ctx workflow.Context, in WorkIn) (WorkOut, error) {
+	return call[WorkOut](ctx, resourcesWork, ControlQueue, in)
+}
+
+// Fail writes down that a resource was given up.
+func (resourcesSteps) Fail(ctx workflow.Context, in FailIn) (FailOut, error) {
+	return call[FailOut](ctx, resourcesFail, "", in)
+}

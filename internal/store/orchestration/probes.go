@@ -1,0 +1,22 @@
+package orchestration
+
+// Probes of the audit: what must not be true of stacks in any snapshot of the
+// database, whatever is running.
+
+import "holdfast.dev/internal/engine"
+
+// Probes are the service's own.
+var Probes = []engine.Probe{
+	engine.Query("stack-in-progress-of-nobody",
+		"A stack shows that something is done with it, and no operation has it.",
+		`SELECT id::text, format('%s_%s since %s', action, status, COALESCE(updated_at, created_at)) FROM orchestration.stacks
+			WHERE status = 'IN_PROGRESS' AND operation_id IS NULL AND deleted_at IS NULL`),
+	engine.Query("resource-in-progress-of-nobody",
+		"A resource shows that something is done with it, and no operation has its stack.",
+		`SELECT r.stack_id::text, format('%s is %s_%s', r.name, r.action, r.status) FROM orchestration.resources r
+			JOIN orchestration.stacks s ON s.id = r.stack_id WHERE r.status = 'IN_PROGRESS' AND s.operation_id IS NULL`),
+	engine.Query("resource-of-deleted-stack",
+		"A stack is deleted, and what it had is still there, or may be.",
+		`SELECT r.stack_id::text, format('%s %s', r.type, r.name) FROM orchestration.resources r
+			JOIN orchestration.stacks s ON s.id = r.stack_id WHERE s.deleted_at IS NOT NULL`),
+}

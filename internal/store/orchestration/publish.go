@@ -1,0 +1,110 @@
+package orchestration
+
+// What the engine knows of stacks, and what a finished operation makes true of
+// one.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+)
+
+// Locks tells the engine how stacks are locked.
+func Locks() engine.Resource {
+	return engine.Resource{Type: operations.Stack, Table: "orchestration.stacks", Abandon: abandon}
+}
+
+// abandon says of a stack whose operation ended without having begun that it
+// has failed; its resources are what they were. The caller holds the row.
+func abandon(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result, f *steps.Fault) error {
+	s, err := GetStack(ctx, tx, "", op.ResourceID)
+	if err != nil {
+		return err
+	}
+	reason := f.Message
+	if result == operations.ResultCancelled {
+		reason = "Stack " + s.Action + " cancelled"
+	}
+	return Publish(ctx, tx, op.ResourceID, steps.StackOutcome{Action: s.Action, Status: Failed, Reason: reason})
+}
+
+// Brief is what a workflow needs to know of a stack.
+func Brief(ctx context.Context, q store.Queryer, id string) (*steps.StackBrief, error) {
+	s, err := GetStack(ctx, q, "", id)
+	if err != nil {
+		return nil, err
+	}
+	return &steps.StackBrief{ID: s.ID, Action: s.Action, Reason: s.Reason, Timeout: s.Timeout(), Rollback: !s.DisableRollback}, nil
+}
+
+// Publish makes o true of a stack: its state, unless an operation that waits for
+// the stack has shown its own, and the end of whatever is still in progress of
+// its resources. The caller has checked the fence.
+func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) error {
+	if err := stopResources(ctx, tx, id, o.Interrupted); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		WITH told AS (
+			INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
+			SELECT id, name, '`+stackType+`', id::text, $2::text, $3::text, $4::text FROM orchestration.stacks WHERE id = $1 AND deleted_at IS NULL
+		)
+		UPDATE orchestration.stacks SET action = $2, status = $3, reason = $4, updated_at = now(), deleted_at = CASE WHEN $5 THEN now() END
+		WHERE id = $1 AND deleted_at IS NULL AND (next_operation_id IS NULL OR $5)`, id, o.Action, o.Status, o.Reason, o.Deleted)
+	if err != nil {
+		return fmt.Errorf("publish stack %s: %w", id, store.Translate(err))
+	}
+	return purgeEvents(ctx, tx, id)
+}
+
+// ShowRollback shows that a stack takes back what failed, and why.
+func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
+	tag, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET action = '`+ActionRollback+`', status = '`+InProgress+`', reason = $2, updated_at = now()
+		WHERE id = $1 AND action <> '`+ActionRollback+`' AND next_operation_id IS NULL`, id, reason)
+	if err != nil {
+		return fmt.Errorf("roll back stack %s: %w", id, store.Translate(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return nil
+	}
+	return noteStack(ctx, tx, id)
+}
+
+// stopResources says of resources that are in progress that they are no more.
+func stopResources(ctx context.Context, tx store.Tx, id, why string) error {
+	if why == "" {
+		why = "user triggered cancel"
+	}
+	_, err := tx.Exec(ctx, `
+		WITH stopped AS (
+			UPDATE orchestration.resources SET status = '`+Failed+`', reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
+			WHERE stack_id = $1 AND status = '`+InProgress+`' RETURNING *
+		)
+		INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
+		SELECT stack_id, name, type, physical_id, action, status, reason FROM stopped ORDER BY id`, id, why)
+	if err != nil {
+		return fmt.Errorf("stop resources of stack %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
+// PurgeStacks forgets stacks that were deleted longer ago than age; 0 keeps them
+// for ever. At most limit at a time.
+func PurgeStacks(ctx context.Context, tx store.Tx, age time.Duration, limit int) (int, error) {
+	if age == 0 {
+		return 0, nil
+	}
+	tag, err := tx.Exec(ctx, `DELETE FROM orchestration.stacks WHERE id IN (SELECT s.id FROM orchestration.stacks s
+		WHERE s.deleted_at < now() - $1::interval AND s.operation_id IS NULL AND s.next_operation_id IS NULL
+			AND NOT EXISTS (SELECT FROM orchestration.stacks child WHERE child.parent_id = s.id)
+		ORDER BY s.deleted_at LIMIT $2)`, age, limit)
+	if err != nil {
+		return 0, fmt.Errorf("purge stacks: %w", store.Translate(err))
+	}
+	return int(tag.RowsAffected()), nil
+}

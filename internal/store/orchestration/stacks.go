@@ -1,0 +1,199 @@
+package orchestration
+
+// Stacks: rows, found and written.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/store"
+)
+
+// Actions and statuses of stacks and resources, as the API has them.
+const (
+	ActionInit     = "INIT"
+	ActionCreate   = "CREATE"
+	ActionDelete   = "DELETE"
+	ActionRollback = "ROLLBACK"
+
+	InProgress = "IN_PROGRESS"
+	Complete   = "COMPLETE"
+	Failed     = "FAILED"
+)
+
+// Stack is a row of orchestration.stacks.
+type Stack struct {
+	ID          string `db:"id"`
+	Name        string `db:"name"`
+	ProjectID   string `db:"project_id"`
+	UserID      string `db:"user_id"`
+	Username    string `db:"username"`
+	ParentID    string `db:"parent_id"`
+	Description string `db:"description"`
+	Action      string `db:"action"`
+	Status      string `db:"status"`
+	Reason      string `db:"reason"`
+	// TemplateID is the template that was asked for last.
+	TemplateID      int64      `db:"template_id"`
+	DisableRollback bool       `db:"disable_rollback"`
+	TimeoutMins     *int       `db:"timeout_mins"`
+	Tags            []string   `db:"tags"`
+	UserProjectID   *string    `db:"stack_user_project_id"`
+	OperationID     string     `db:"operation_id"`
+	CreatedAt       time.Time  `db:"created_at"`
+	UpdatedAt       *time.Time `db:"updated_at"`
+	DeletedAt       *time.Time `db:"deleted_at"`
+}
+
+// State is its state as the API writes it.
+func (s *Stack) State() string { return s.Action + "_" + s.Status }
+
+// defaultTimeout is how long a traversal may take if nobody says.
+const defaultTimeout = time.Hour
+
+// Timeout is how long a traversal of it may take.
+func (s *Stack) Timeout() time.Duration {
+	if s.TimeoutMins == nil {
+		return defaultTimeout
+	}
+	return time.Duration(*s.TimeoutMins) * time.Minute
+}
+
+const stackColumns = `s.id::text AS id, s.name, s.project_id, s.user_id, s.username, COALESCE(s.parent_id::text, '') AS parent_id, s.description,
+	s.action, s.status, s.reason, s.template_id, s.disable_rollback, s.timeout_mins, s.tags, s.stack_user_project_id,
+	COALESCE(s.operation_id, '') AS operation_id, s.created_at, s.updated_at, s.deleted_at`
+
+// NotFound is the original's answer to a name or id that no stack has.
+func NotFound(name string) error {
+	return faults.New(faults.NotFound, "EntityNotFound", "The Stack (%s) could not be found.", name)
+}
+
+// GetStack gives a stack by its id, deleted or not; project "" is any.
+// Errors: NotFound.
+func GetStack(ctx context.Context, q store.Queryer, project, id string) (*Stack, error) {
+	if uuid.Validate(id) != nil {
+		return nil, NotFound(id)
+	}
+	return oneStack(ctx, q, id, `WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2)`, id, project)
+}
+
+// FindStack gives a living stack by its name, or any by its id.
+// Errors: NotFound.
+func FindStack(ctx context.Context, q store.Queryer, project, name string) (*Stack, error) {
+	if uuid.Validate(name) == nil {
+		s, err := GetStack(ctx, q, project, name)
+		if !faults.Is(err, faults.NotFound) {
+			return s, err
+		}
+	}
+	return oneStack(ctx, q, name, `WHERE s.name = $1 AND s.project_id = $2 AND s.deleted_at IS NULL AND s.parent_id IS NULL`, name, project)
+}
+
+func oneStack(ctx context.Context, q store.Queryer, name, where string, args ...any) (*Stack, error) {
+	found, err := stacksOf(ctx, q, where, args...)
+	if err == nil && len(found) == 0 {
+		err = NotFound(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func stacksOf(ctx context.Context, q store.Queryer, where string, args ...any) ([]*Stack, error) {
+	rows, err := q.Query(ctx, `SELECT `+stackColumns+` FROM orchestration.stacks s `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("stacks: %w", store.Translate(err))
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Stack])
+	if err != nil {
+		return nil, fmt.Errorf("stacks: %w", store.Translate(err))
+	}
+	return found, nil
+}
+
+// InsertStack writes a stack and its first template. The caller has given it an
+// id. Errors: Conflict (code StackExists).
+func InsertStack(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
+	err := tx.QueryRow(ctx, `
+		WITH written AS (
+			INSERT INTO orchestration.templates (stack_id, template, environment, files) VALUES ($1, $12, $13, $14) RETURNING id
+		)
+		INSERT INTO orchestration.stacks (id, name, project_id, user_id, username, description, action, status, reason,
+			disable_rollback, timeout_mins, tags, template_id)
+		SELECT $1, $2, $3, $4, $5, $6, $7, '`+InProgress+`', $8, $9, $10, $11, id FROM written RETURNING template_id, created_at`,
+		s.ID, s.Name, s.ProjectID, s.UserID, s.Username, s.Description, s.Action, s.Reason,
+		s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), t.Template, t.Environment, t.Files).Scan(&s.TemplateID, &s.CreatedAt)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.ConstraintName == "stacks_name" {
+		return Exists(s.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("insert stack: %w", store.Translate(err))
+	}
+	t.ID, t.StackID, s.Status = s.TemplateID, s.ID, InProgress
+	return noteStack(ctx, tx, s.ID)
+}
+
+// Exists is the original's answer to a second stack of a name.
+func Exists(name string) error {
+	return faults.New(faults.Conflict, "StackExists", "The Stack (%s) already exists.", name)
+}
+
+// CountStacks is how many living stacks a project has; nobody makes another
+// until the transaction ends.
+func CountStacks(ctx context.Context, tx store.Tx, project string) (n int, err error) {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('stacks of ' || $1, 0))`, project); err != nil {
+		return 0, fmt.Errorf("count stacks: %w", store.Translate(err))
+	}
+	err = tx.QueryRow(ctx, `SELECT count(*) FROM orchestration.stacks WHERE project_id = $1 AND deleted_at IS NULL AND parent_id IS NULL`, project).Scan(&n)
+	return n, store.Translate(err)
+}
+
+// StartAction shows what a stack begins to do, in the transaction that accepts
+// the operation.
+func StartAction(ctx context.Context, tx store.Tx, id, action string) error {
+	_, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET action = $2, status = '`+InProgress+`', reason = 'Stack ' || $2 || ' started', updated_at = now()
+		WHERE id = $1`, id, action)
+	if err != nil {
+		return fmt.Errorf("start %s of stack %s: %w", action, id, store.Translate(err))
+	}
+	return noteStack(ctx, tx, id)
+}
+
+// Template is what a stack was asked to be.
+type Template struct {
+	ID      int64  `db:"id"`
+	StackID string `db:"stack_id"`
+	// Template and Files are JSON, Environment is sealed.
+	Template    string `db:"template"`
+	Environment []byte `db:"environment"`
+	Files       string `db:"files"`
+}
+
+// GetTemplate gives a template by its id. Errors: NotFound.
+func GetTemplate(ctx context.Context, q store.Queryer, id int64) (*Template, error) {
+	rows, err := q.Query(ctx, `SELECT id, stack_id::text AS stack_id, template, environment, files FROM orchestration.templates WHERE id = $1`, id)
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", id, store.Translate(err))
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[Template])
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", id, store.Translate(err))
+	}
+	return t, nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,135 @@
+package stack
+
+// What only a real Temporal server shows, and the histories that later releases
+// must be able to replay. Record them anew with
+//
+//	go run ./dev/testservices -- go test ./workflows/stack -run OnTemporal -record
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/testenv"
+	"holdfast.dev/workflows/workflowtest"
+)
+
+var record = flag.Bool("record", false, "write the histories of TestOnTemporal to testdata/histories")
+
+const histories = "testdata/histories"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	testenv.Main(m)
+}
+
+const (
+	isCompleted = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	isFailed    = enums.WORKFLOW_EXECUTION_STATUS_FAILED
+	isCanceled  = enums.WORKFLOW_EXECUTION_STATUS_CANCELED
+)
+
+// told is a story that is told on a real server, cancelled once at a number of
+// calls, if that is more than 0.
+type told struct {
+	world  func() *world
+	cancel int
+	status enums.WorkflowExecutionStatus
+	ends   string
+}
+
+// quick has what waits wait no time.
+func quick(w *world) { w.pause = time.Millisecond }
+
+var onTemporal = map[string]told{
+	"create-done":           {diamond(quick), 0, isCompleted, "done CREATE_COMPLETE"},
+	"create-failed":         {diamond(quick, failing(1)), 0, isFailed, "failed CREATE_FAILED"},
+	"create-rolled-back":    {diamond(quick, failing(3), rolledBack), 0, isFailed, "failed ROLLBACK_COMPLETE"},
+	"create-cancelled":      {diamond(func(w *world) { w.nodes[2].waits = 1000 }), 8, isCanceled, "cancelled CREATE_FAILED"},
+	"create-timed-out":      {diamond(func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed CREATE_FAILED"},
+	"delete-done":           {diamond(quick, of(operations.StackDelete), made), 0, isCompleted, "done DELETE_COMPLETE"},
+	"delete-failed":         {diamond(of(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed DELETE_FAILED"},
+	"recover-create":        {diamond(recovering(operations.StackCreate)), 0, isCompleted, "done CREATE_FAILED"},
+	"recover-delete":        {diamond(quick, recovering(operations.StackDelete), made), 0, isCompleted, "done DELETE_COMPLETE"},
+	"recover-delete-failed": {diamond(recovering(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed DELETE_FAILED"},
+}
+
+func TestOnTemporal(t *testing.T) {
+	t.Parallel()
+	for name, story := range onTemporal {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, namespace := testenv.Temporal(t)
+			logger := sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+			c, err := client.Dial(client.Options{HostPort: address, Namespace: namespace, Identity: "workflowtest", Logger: logger})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			w := story.world()
+			w.since = time.Now()
+			serving := worker.New(c, steps.ControlQueue, worker.Options{Identity: "workflowtest", WorkerStopTimeout: 5 * time.Second})
+			serving.RegisterWorkflowWithOptions(Workflows[w.kind], workflow.RegisterOptions{Name: string(w.kind)})
+			for step, method := range w.steps() {
+				serving.RegisterActivityWithOptions(method, activity.RegisterOptions{Name: step})
+			}
+			if err := serving.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(serving.Stop)
+			if story.cancel > 0 {
+				w.incident = incident{at: story.cancel, do: func(w *world) error {
+					w.cancelled = true
+					return c.CancelWorkflow(context.Background(), operation, "")
+				}}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: operation, TaskQueue: steps.ControlQueue}, string(w.kind), steps.Ref{OperationID: operation})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := run.Get(ctx, nil)
+			described, err := c.DescribeWorkflowExecution(ctx, operation, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status := described.GetWorkflowExecutionInfo().GetStatus(); status != story.status || w.end() != story.ends {
+				t.Fatalf("Temporal shows %s (%v), and it ended as %q", status, ended, w.end())
+			}
+			if *record {
+				workflowtest.SaveHistory(t, c, operation, filepath.Join(histories, name+".json"))
+			}
+		})
+	}
+}
+
+func TestReplay(t *testing.T) { workflowtest.Replay(t, Workflows, histories) }
+
+// The histories that are replayed show every kind done, failed and cancelled,
+// where it can be.
+func TestHistoriesAreComplete(t *testing.T) {
+	t.Parallel()
+	recorded := workflowtest.Recorded(t, histories)
+	for kind := range Workflows {
+		spec, _ := operations.Lookup(kind)
+		for status, wanted := range map[enums.WorkflowExecutionStatus]bool{isCompleted: true, isFailed: true, isCanceled: !spec.Forward()} {
+			if recorded[kind][status] != wanted {
+				t.Errorf("%s", fmt.Sprintf("a history of a %s that Temporal shows as %s: %t, want %t", kind, status, !wanted, wanted))
+			}
+		}
+	}
+}

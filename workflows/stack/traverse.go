@@ -1,0 +1,314 @@
+package stack
+
+// The traversal: each resource is worked on as soon as what it needs is done.
+//
+// Instant resources go in batches, those that become ready by others of the same
+// batch included; each of the others is an activity of its own, a bounded number
+// at a time. One that waits occupies neither: it is asked again when its time has
+// come, or at a knock. The first that fails keeps others from being begun, and
+// those being worked on come to their end.
+
+import (
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot/graph"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/saga"
+)
+
+const (
+	// batch is how many instant resources go in one local step.
+	batch = 50
+	// atOnce is how many activities there are at a time.
+	atOnce = 50
+	// longHistory is how many events a history has before it continues in
+	// another, unless the SDK says so earlier.
+	longHistory = 4000
+)
+
+// failureCode is the original's name of a resource that failed.
+const failureCode = "ResourceFailure"
+
+// titles are actions as the reason of a timeout has them.
+var titles = map[string]string{actionCreate: "Create", actionDelete: "Delete", actionRollback: "Rollback"}
+
+// timeout is when the operation's traversal has taken too long.
+func timeout(s *saga.Saga) time.Time {
+	spec, _ := operations.Lookup(s.Begun.Kind)
+	return s.Begun.Deadline.Add(s.Begun.Stack.Timeout - spec.Deadline)
+}
+
+// traversal is one way through a stack's graph.
+type traversal struct {
+	*saga.Saga
+	ctx     workflow.Context // of the workflow
+	work    workflow.Context // of what is worked on
+	stop    workflow.CancelFunc
+	phase   steps.Phase
+	ids     []int64
+	nodes   map[int64]int
+	walk    *graph.Walk
+	graph   graph.Graph
+	back    graph.Graph
+	instant map[int]bool
+	// waiting has when a node is to be asked again.
+	waiting map[int]time.Time
+	answers workflow.Channel
+	active  int
+	late    workflow.Future
+	// over says why nothing more is begun; nil if nothing keeps it.
+	over error
+}
+
+// answer is what came of the work on one node.
+type answer struct {
+	node int
+	out  steps.WorkOut
+	err  error
+}
+
+// traverse follows the graph of a phase until it has come to its end, ends has
+// come, or it was cancelled. The error may be to continue as new.
+func traverse(ctx workflow.Context, s *saga.Saga, phase steps.Phase, action string, ends time.Time) error {
+	plan, err := steps.Resources.Plan(s.Context(), steps.PlanIn{Fence: s.Fence, Phase: phase})
+	if err != nil {
+		return err
+	}
+	t := &traversal{Saga: s, ctx: ctx, phase: phase, ids: plan.IDs, graph: graph.Graph{Needs: plan.Needs},
+		nodes: map[int64]int{}, instant: map[int]bool{}, waiting: map[int]time.Time{}, answers: workflow.NewBufferedChannel(ctx, atOnce)}
+	if t.walk, err = graph.NewWalk(t.graph, plan.Done...); err != nil {
+		return faults.Wrap(err, faults.Internal, "InvalidGraph", "the stack's graph can't be followed")
+	}
+	t.back = t.graph.Reverse()
+	for node, id := range plan.IDs {
+		t.nodes[id] = node
+	}
+	for _, node := range plan.Instant {
+		t.instant[node] = true
+	}
+	t.work, t.stop = workflow.WithCancel(s.Context())
+	defer t.stop()
+	t.late = workflow.NewTimerWithOptions(t.work, ends.Sub(workflow.Now(ctx)), workflow.TimerOptions{Summary: "the stack's timeout"})
+	return t.follow(titles[action] + " timed out")
+}
+
+// follow is the traversal itself.
+func (t *traversal) follow(timedOut string) error {
+	for {
+		if t.late.IsReady() && t.over == nil && t.work.Err() == nil {
+			t.over = faults.New(faults.Internal, "StackTimeout", "%s", timedOut)
+			t.stop()
+		}
+		if t.over == nil && t.Cancelled() && !t.Forward() {
+			t.over = saga.ErrCancelled
+			t.stop()
+		}
+		renew := t.tooLong()
+		if t.over == nil && !renew {
+			if err := t.begin(); err != nil {
+				return err
+			}
+			if t.over != nil {
+				continue
+			}
+		}
+		switch {
+		case t.active > 0:
+		case t.over != nil:
+			return t.over
+		case t.walk.Over():
+			return nil
+		case renew:
+			return workflow.NewContinueAsNewError(t.ctx, string(t.Begun.Kind), steps.Ref{OperationID: t.Fence.OperationID})
+		case len(t.waiting) == 0:
+			return faults.New(faults.Internal, "InvalidGraph", "the stack's graph can't be followed")
+		}
+		t.await()
+	}
+}
+
+// tooLong says that the history is long enough.
+func (t *traversal) tooLong() bool {
+	info := workflow.GetInfo(t.ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= longHistory
+}
+
+// begin has everything worked on that can be.
+func (t *traversal) begin() error {
+	for t.over == nil {
+		nodes := t.batch()
+		if len(nodes) == 0 {
+			break
+		}
+		out, err := steps.Resources.Batch(t.Context(), steps.WorkIn{Fence: t.Fence, Phase: t.phase, IDs: t.names(nodes)})
+		if err != nil {
+			return err
+		}
+		t.take(out)
+		if t.tooLong() {
+			break
+		}
+	}
+	for _, node := range t.due(false) {
+		if t.over != nil || t.active >= atOnce {
+			break
+		}
+		t.start(node)
+	}
+	return nil
+}
+
+// due are the nodes that may be worked on now: ready, or waiting no longer.
+func (t *traversal) due(instant bool) []int {
+	now := workflow.Now(t.ctx)
+	nodes := t.walk.Ready()
+	for node, at := range t.waiting { //workflowcheck:ignore // sorted below
+		if !at.After(now) {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.DeleteFunc(nodes, func(node int) bool { return t.instant[node] != instant })
+}
+
+// batch are instant nodes, those included that become ready by others in it.
+func (t *traversal) batch() []int {
+	nodes := t.due(true)
+	inside := map[int]bool{}
+	for _, node := range nodes {
+		inside[node] = true
+	}
+	ready := func(node int) bool {
+		for _, need := range t.graph.Needs[node] {
+			if t.walk.State(need) != graph.Done && !inside[need] {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i < len(nodes) && len(nodes) < batch; i++ {
+		for _, next := range t.back.Needs[nodes[i]] {
+			if t.instant[next] && !inside[next] && t.walk.State(next) == graph.Waiting && ready(next) {
+				inside[next] = true
+				nodes = append(nodes, next)
+			}
+		}
+	}
+	return nodes[:min(len(nodes), batch)]
+}
+
+func (t *traversal) names(nodes []int) []int64 {
+	ids := make([]int64, len(nodes))
+	for i, node := range nodes {
+		ids[i] = t.ids[node]
+	}
+	return ids
+}
+
+// start has one node worked on by an activity of its own.
+func (t *traversal) start(node int) {
+	t.running(node)
+	t.active++
+	workflow.Go(t.work, func(ctx workflow.Context) {
+		out, err := steps.Resources.Work(ctx, steps.WorkIn{Fence: t.Fence, Phase: t.phase, IDs: []int64{t.ids[node]}})
+		t.answers.Send(ctx, answer{node, out, err})
+	})
+}
+
+// running says that a node is being worked on.
+func (t *traversal) running(node int) {
+	delete(t.waiting, node)
+	if t.walk.State(node) == graph.Ready {
+		_ = t.walk.Start(node) // it is ready
+	}
+}
+
+// await waits for an answer, for the time of a node that waits, for the end of
+// all time, or for a knock.
+func (t *traversal) await() {
+	selector := workflow.NewSelector(t.ctx)
+	selector.AddReceive(t.answers, func(c workflow.ReceiveChannel, _ bool) {
+		var a answer
+		c.Receive(t.ctx, &a)
+		t.hear(a)
+	})
+	selector.AddReceive(workflow.GetSignalChannel(t.ctx, steps.Knock), func(c workflow.ReceiveChannel, _ bool) {
+		c.Receive(t.ctx, nil)
+		for node := range t.waiting { //workflowcheck:ignore // each is set alike
+			t.waiting[node] = workflow.Now(t.ctx)
+		}
+	})
+	if t.over == nil {
+		selector.AddFuture(t.late, func(workflow.Future) {})
+		if first, waits := t.first(); waits {
+			ctx, stop := workflow.WithCancel(t.work)
+			defer stop()
+			pause := max(first.Sub(workflow.Now(t.ctx)), 0)
+			timer := workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "a resource takes its time"})
+			selector.AddFuture(timer, func(workflow.Future) {})
+		}
+	}
+	selector.Select(t.ctx)
+}
+
+// first is when the first of the nodes that wait is to be asked again.
+func (t *traversal) first() (at time.Time, waits bool) {
+	for _, one := range t.waiting { //workflowcheck:ignore // the least of all
+		if !waits || one.Before(at) {
+			at, waits = one, true
+		}
+	}
+	return at, waits
+}
+
+// hear takes the answer of an activity.
+func (t *traversal) hear(a answer) {
+	t.active--
+	switch {
+	case a.err == nil:
+		t.take(a.out)
+	case t.over != nil || t.work.Err() != nil:
+		// It was stopped; its row is ended with the operation.
+	case saga.Reason(a.err).Kind == faults.Superseded:
+		t.over = a.err
+	default:
+		out, err := steps.Resources.Fail(t.Context(), steps.FailIn{Fence: t.Fence, Phase: t.phase, ID: t.ids[a.node], Reason: saga.Reason(a.err).Message})
+		if err != nil {
+			t.over = err
+			return
+		}
+		t.fail(a.node, out.Reason)
+	}
+}
+
+// take takes what a step says of the nodes that it has worked on.
+func (t *traversal) take(out steps.WorkOut) {
+	t.Hear(out.CancelRequested)
+	for _, id := range out.Done {
+		node := t.nodes[id]
+		t.running(node)
+		t.walk.Finish(node)
+	}
+	for _, w := range out.Waiting {
+		node := t.nodes[w.ID]
+		t.running(node)
+		t.waiting[node] = workflow.Now(t.ctx).Add(w.After)
+	}
+	if out.Failed != nil {
+		t.fail(t.nodes[out.Failed.ID], out.Failed.Reason)
+	}
+}
+
+// fail ends the traversal by the failure of a node; the first one is told.
+func (t *traversal) fail(node int, reason string) {
+	delete(t.waiting, node)
+	t.walk.Fail(node)
+	if t.over == nil {
+		t.over = faults.New(faults.Internal, failureCode, "%s", reason)
+	}
+}
