@@ -6,6 +6,7 @@
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
+# make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
 # make lint    what reads the code without running it
 # make clean   remove bin/
@@ -15,7 +16,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision check lint clean
+.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision integration-ironicclient check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -82,6 +83,15 @@ integration-provision:
 	  sed -n 's/^ *real_test.go:[0-9]*: | \(.*\) |/\1/p' $(PROVISION_LOG); echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(PROVISION_LOG); echo '```'; } > docs/results/integration-provision.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(PROVISION_LOG); exit $$code
+
+IRONICCLIENT_LOG := bin/integration-ironicclient.log
+
+integration-ironicclient: bin/holdfast-temporal
+	@mkdir -p bin docs/results; go test -count=1 -timeout 20m -tags real -v ./integration/baremetal > $(IRONICCLIENT_LOG) 2>&1; code=$$?; \
+	{ echo '# Bare metal'; echo; \
+	  echo "\`make integration-ironicclient\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): python-ironicclient $$(.venv/clients/bin/pip show python-ironicclient | sed -n 's/^Version: //p') from PyPI, against the bare metal service. What each test does and asserts stands in \`integration/baremetal\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(IRONICCLIENT_LOG); echo '```'; } > docs/results/integration-ironicclient.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(IRONICCLIENT_LOG); exit $$code
 
 COMPANIONS_LOG := bin/integration-companions.log
 

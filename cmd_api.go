@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast.dev/api/baremetal"
 	"holdfast.dev/api/compute"
 	"holdfast.dev/api/metadata"
 	"holdfast.dev/api/orchestration"
@@ -18,6 +19,7 @@ import (
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/identity"
@@ -114,6 +116,10 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 	if err != nil {
 		return nil, err
 	}
+	baremetalAPI, err := p.baremetal(box)
+	if err != nil {
+		return nil, err
+	}
 	return rest.New(rest.Options{
 		Authenticator:  tokens,
 		AuthURI:        cmp.Or(p.cfg.Keystone.WWWAuthenticateURI, p.cfg.OpenStack.AuthURL),
@@ -125,7 +131,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		CORS:           rest.CORS{Origins: p.cfg.API.CORSOrigins, Credentials: p.cfg.API.CORSCredentials, MaxAge: p.cfg.API.CORSMaxAge},
 		MaxBody:        p.cfg.API.MaxBodyBytes,
 		Timeout:        p.cfg.API.RequestTimeout,
-	}, computeAPI.Service(), orchestrationAPI.Service())
+	}, computeAPI.Service(), orchestrationAPI.Service(), baremetalAPI.Service())
 }
 
 // orchestration is the service of stacks.
@@ -142,6 +148,19 @@ func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
 		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Types: types,
 		MaxStacks: p.cfg.Orchestration.MaxStacks, MaxResources: p.cfg.Orchestration.MaxResources, MaxPageSize: p.cfg.API.MaxPageSize,
 	}, nil
+}
+
+// baremetal is the bare metal service.
+func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
+	rules, err := p.policies("baremetal", p.cfg.Baremetal.PolicyFile)
+	if err != nil {
+		return nil, err
+	}
+	enabled, err := hardware.Enable(p.cfg.Baremetal.EnabledHardwareTypes)
+	if err != nil {
+		return nil, err
+	}
+	return &baremetal.API{DB: p.db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize}, nil
 }
 
 // neighbours are the services that requests are checked with, as their callers;

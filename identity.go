@@ -46,7 +46,11 @@ func (p *process) keystone() (*identity.Keystone, error) {
 func staticTokens(tokens []config.StaticToken) rest.Authenticator {
 	who := map[string]policy.Credentials{}
 	for _, t := range tokens {
-		who[t.Token] = policy.Credentials{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
+		creds := policy.Credentials{UserID: t.User, ProjectID: t.Project, Roles: t.Roles}
+		if t.System {
+			creds.SystemScope = "all"
+		}
+		who[t.Token] = creds
 	}
 	return rest.NewStaticTokens(who)
 }

@@ -25,3 +25,9 @@ var ComputeRequests []byte
 //
 //go:embed resources/*.yaml
 var Resources embed.FS
+
+// BaremetalBodies are the bare metal service's schemas of bodies, by name
+// (generated: schemas/internal/generate).
+//
+//go:embed baremetal/bodies.json
+var BaremetalBodies []byte

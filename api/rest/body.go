@@ -26,10 +26,11 @@ var contentTypes = []string{"", "text/plain", "application/json", "application/v
 
 // readBody takes what the limit allows.
 func (r *Request) readBody(from *http.Request) error {
-	if !isJSON(from.Header.Get("Content-Type")) {
+	bodyless := !slices.Contains(withBody, from.Method)
+	if !isJSON(from.Header.Get("Content-Type")) && !(bodyless && r.service.BodylessTypes) {
 		return NewFault(http.StatusUnsupportedMediaType, "Unsupported Content-Type")
 	}
-	if !slices.Contains(withBody, from.Method) {
+	if bodyless {
 		return nil
 	}
 	var err error

@@ -29,13 +29,18 @@ func NewFault(status int, format string, args ...any) *Fault {
 
 // Faults is how a service words its faults.
 type Faults struct {
-	// Status overrides the common status of a kind.
+	// Status overrides the common status of a kind, Code that of a code.
 	Status map[faults.Kind]int
+	Code   map[string]int
 	// Body makes the fault's body.
 	Body func(status int, message string) any
 	// Classed makes the body instead, for a service whose faults name their class:
 	// the code of a fault, empty for what only HTTP knows.
 	Classed func(status int, class, message string) any
+	// Routing makes the body of what no handler has seen: a path or a method that
+	// the service doesn't have, a version that it doesn't serve. With it, a method
+	// that a path lacks is 405; nil has the common answers.
+	Routing func(status int, message string) any
 	// ContentType of faults; empty is application/json.
 	ContentType string
 	// Internal is the message of a 500: no cause, no stack.
@@ -63,6 +68,11 @@ var statuses = map[faults.Kind]int{
 // message to the user.
 func (s *Service) answerFor(ctx context.Context, log *slog.Logger, requestID string, err error) (int, any) {
 	status, message := s.wording(err)
+	var routing *routingFault
+	var notAcceptable *microversion.NotAcceptable
+	if s.Faults.Routing != nil && (errors.As(err, &routing) || errors.As(err, &notAcceptable)) {
+		return status, s.Faults.Routing(status, message)
+	}
 	switch {
 	case status == http.StatusUnauthorized && s.Faults.Unauthorized != nil:
 		return status, s.Faults.Unauthorized(message)
@@ -88,7 +98,16 @@ func (s *Service) faultBody(status int, err error, message string) any {
 	return s.Faults.Classed(status, class, message)
 }
 
+// routingFault is a request that no row of the table is for.
+type routingFault struct{ status int }
+
+func (r *routingFault) Error() string { return "" }
+
 func (s *Service) wording(err error) (status int, message string) {
+	var routing *routingFault
+	if errors.As(err, &routing) {
+		return routing.status, routing.Error()
+	}
 	var fault *Fault
 	if errors.As(err, &fault) {
 		return fault.Status, fault.Message
@@ -101,7 +120,10 @@ func (s *Service) wording(err error) (status int, message string) {
 	if f.Kind != faults.Unavailable && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return http.StatusServiceUnavailable, "The request took too long."
 	}
-	status, ok := s.Faults.Status[f.Kind]
+	status, ok := s.Faults.Code[f.Code]
+	if !ok {
+		status, ok = s.Faults.Status[f.Kind]
+	}
 	if !ok {
 		status, ok = statuses[f.Kind]
 	}

@@ -26,12 +26,13 @@ func (s *Server) mount(service *Service) (*mounted, error) {
 	gin.SetMode(gin.ReleaseMode)
 	router := gin.New()
 	router.RedirectTrailingSlash = false
-	router.HandleMethodNotAllowed = false
+	router.HandleMethodNotAllowed = service.Faults.Routing != nil
 	router.UseRawPath = true // an escaped slash in an id is part of the id
 	for at, rows := range service.routes() {
 		router.Handle(at.method, at.path, func(c *gin.Context) { s.serve(c, service, rows) })
 	}
-	router.NoRoute(func(c *gin.Context) { s.noRoute(c, service) })
+	router.NoRoute(func(c *gin.Context) { s.noRoute(c, service, http.StatusNotFound) })
+	router.NoMethod(func(c *gin.Context) { s.noRoute(c, service, http.StatusMethodNotAllowed) })
 	return &mounted{service, router}, nil
 }
 
@@ -97,15 +98,19 @@ func projectMatches(e *exchange) error {
 }
 
 // noRoute answers paths and methods that the service doesn't have: to strangers
-// 401, to others a 404 that is no service's fault, and never 405 (contracts:
-// errors.json, framework_rules).
-func (s *Server) noRoute(c *gin.Context, service *Service) {
+// 401, to others what the service says of such, by default a 404 that is no
+// service's fault, and never 405 (contracts: errors.json, framework_rules).
+func (s *Server) noRoute(c *gin.Context, service *Service, status int) {
 	e := exchangeOf(c.Request.Context())
 	if e.service != nil {
 		if _, err := s.authenticate(c.Request, e); err != nil {
 			s.fail(c.Writer, c.Request, service, err)
 			return
 		}
+	}
+	if service.Faults.Routing != nil {
+		s.fail(c.Writer, c.Request, service, &routingFault{status})
+		return
 	}
 	writeBare(c.Writer, c.Request, http.StatusNotFound)
 }

@@ -40,7 +40,13 @@ type Operation struct {
 	// Anonymous is an operation for strangers, such as a version document. Its
 	// path is below the service's mount, and it has neither identity nor version.
 	Anonymous bool
-	Handler   Handler
+	// Versioned is an Anonymous row whose answer depends on the microversion all
+	// the same.
+	Versioned bool
+	// TooOld is the refusal of a version that doesn't have the row yet, or no
+	// longer; nil is the common 404.
+	TooOld  error
+	Handler Handler
 
 	body, query *validation.Bindings
 }
@@ -85,6 +91,9 @@ type Service struct {
 	// Versions is nil for a service without microversions.
 	Versions   *microversion.Scheme
 	Operations []Operation
+	// BodylessTypes says that the content type of a request whose method has no
+	// body may be any.
+	BodylessTypes bool
 	// Policy enforces the rules that the rows name.
 	Policy Enforcer
 	// Schemas gives those of bodies and queries; nil checks none.
@@ -187,12 +196,15 @@ func choose(rows []Operation, r *Request) ([]Operation, error) {
 	return named, nil
 }
 
-// within finds the row that a microversion has, 404 if none.
+// within finds the row that a microversion has; if none, the first one's refusal.
 func within(rows []Operation, v microversion.Version) (*Operation, error) {
 	for i := range rows {
 		if rows[i].Versions.Has(v) {
 			return &rows[i], nil
 		}
+	}
+	if rows[0].TooOld != nil {
+		return nil, rows[0].TooOld
 	}
 	return nil, errNotFound
 }

@@ -56,6 +56,18 @@ func (r *Request) Has(minor int) bool {
 	return !r.Version.Less(microversion.V(2, minor))
 }
 
+// At says whether the request's microversion is at least v.
+func (r *Request) At(v microversion.Version) bool { return !r.Version.Less(v) }
+
+// Parameters are the query's names in the order they were sent.
+func (r *Request) Parameters() []string {
+	names := make([]string, len(r.query))
+	for i, q := range r.query {
+		names[i] = q.name
+	}
+	return names
+}
+
 // Link is the URL of a path below the service's prefix.
 func (r *Request) Link(parts ...string) string {
 	return r.root + r.service.Prefix + "/" + strings.Join(parts, "/")

@@ -41,18 +41,19 @@ func (s *Server) answer(c *gin.Context, e *exchange, r *Request, rows []Operatio
 	if rows[0].Anonymous {
 		e.operation = &rows[0]
 		r.params = parameters(c, e.operation)
+		if e.operation.Versioned {
+			if err = r.negotiate(c.Writer.Header(), c.Request); err != nil {
+				return nil, err
+			}
+		}
 		return e.operation.Handler(r)
 	}
 	if r.Identity, err = s.authenticate(c.Request, e); err != nil {
 		return nil, err
 	}
 	r.judge()
-	if versions := r.service.Versions; versions != nil {
-		announceRange(c.Writer.Header(), versions)
-		if r.Version, err = versions.Negotiate(c.Request.Header.Values); err != nil {
-			return nil, err
-		}
-		r.announce(c.Writer.Header())
+	if err = r.negotiate(c.Writer.Header(), c.Request); err != nil {
+		return nil, err
 	}
 	if err = r.readBody(c.Request); err != nil {
 		return nil, err
@@ -116,6 +117,17 @@ func (s *Server) owner(r *http.Request, header string) (Identity, error) {
 	return s.Authenticator.Authenticate(r.Context(), token)
 }
 
+// negotiate finds the microversion and tells it.
+func (r *Request) negotiate(h http.Header, from *http.Request) (err error) {
+	if r.service.Versions == nil {
+		return nil
+	}
+	if r.Version, err = r.service.Versions.Negotiate(from.Header.Values); err == nil {
+		r.announce(h)
+	}
+	return err
+}
+
 // announce tells the client the version that its answer has.
 func (r *Request) announce(h http.Header) {
 	scheme := r.service.Versions
@@ -127,9 +139,10 @@ func (r *Request) announce(h http.Header) {
 	}
 }
 
-// announceRange tells the versions that there are, where the dialect has it so.
+// announceRange tells with every answer which versions there are, where the
+// dialect has it so.
 func announceRange(h http.Header, scheme *microversion.Scheme) {
-	if scheme.MinHeader != "" {
+	if scheme != nil && scheme.MinHeader != "" {
 		h.Set(scheme.MinHeader, scheme.Min.String())
 		h.Set(scheme.MaxHeader, scheme.Max.String())
 	}

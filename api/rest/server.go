@@ -114,6 +114,7 @@ func (s *Server) serveAt(root *mounted, w http.ResponseWriter, r *http.Request) 
 	m, mount, below := s.locate(root, r.URL.EscapedPath())
 	e := &exchange{root: s.root(r) + mount, remote: s.remote(r)}
 	r = identify(w, r, m.RequestIDHeader)
+	announceRange(w.Header(), m.Versions)
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), exchangeKey{}, e), s.Timeout)
 	defer cancel()
 	ctx, span := startSpan(ctx, r)

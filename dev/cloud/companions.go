@@ -66,6 +66,7 @@ func (c *cloud) companions() (companions.Config, error) {
 				{Type: "identity", Name: "keystone", URL: c.at.url("identity") + "/v3"},
 				{Type: "compute", Name: "nova", URL: c.at.url("compute") + "/v2.1"},
 				{Type: "orchestration", Name: "heat", URL: c.at.url("compute") + "/orchestration/v1/$(project_id)s"},
+				{Type: "baremetal", Name: "ironic", URL: c.at.url("compute") + "/baremetal"},
 				{Type: "image", Name: "glance", URL: c.at.url("image")},
 				{Type: "network", Name: "neutron", URL: c.at.url("network")},
 				{Type: "block-storage", Name: "cinder", URL: c.at.url("volume") + "/v3"},

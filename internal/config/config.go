@@ -10,6 +10,7 @@ type Config struct {
 	Temporal      Temporal      `koanf:"temporal"`
 	API           API           `koanf:"api"`
 	Compute       Compute       `koanf:"compute"`
+	Baremetal     Baremetal     `koanf:"baremetal"`
 	Orchestration Orchestration `koanf:"orchestration"`
 	Retention     Retention     `koanf:"retention"`
 	Policy        Policy        `koanf:"policy"`
@@ -52,6 +53,13 @@ type API struct {
 	StarterWorkers   int           `koanf:"starter_workers"`
 	MaxPageSize      int           `koanf:"max_page_size"`
 	ShutdownPatience time.Duration `koanf:"shutdown_patience"`
+}
+
+// Baremetal is what the bare metal service does by configuration.
+type Baremetal struct {
+	PolicyFile string `koanf:"policy_file"`
+	// EnabledHardwareTypes are what nodes may be.
+	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
 }
 
 // Compute is what the compute service does by configuration.
@@ -186,8 +194,10 @@ type Dev struct {
 
 // StaticToken is a token that is always valid, and who it speaks for.
 type StaticToken struct {
-	Token   string   `koanf:"token"`
-	User    string   `koanf:"user"`
-	Project string   `koanf:"project"`
-	Roles   []string `koanf:"roles"`
+	Token   string `koanf:"token"`
+	User    string `koanf:"user"`
+	Project string `koanf:"project"`
+	// System tokens are of the whole system, and of no project.
+	System bool     `koanf:"system"`
+	Roles  []string `koanf:"roles"`
 }

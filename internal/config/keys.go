@@ -61,6 +61,9 @@ var keys = []Key{
 	{"orchestration.max_stacks_per_tenant", 512, "How many stacks a project may have; less than 0 is no bound (max_stacks_per_tenant)."},
 	{"orchestration.max_resources_per_stack", 1000, "How many resources a stack may have; less than 0 is no bound (max_resources_per_stack)."},
 
+	{"baremetal.policy_file", "", "Policy file of the bare metal service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
+	{"baremetal.enabled_hardware_types", []any{"ipmi", "redfish"}, "Hardware types that nodes may have: fake-hardware, ipmi, manual-management, redfish (enabled_hardware_types)."},
+
 	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
 	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers and stacks are kept, with their operations; 0 for ever."},
 	{"retention.operations", 8760 * time.Hour, "How long finished operations of servers that live are kept, and shown as their actions; 0 for ever."},

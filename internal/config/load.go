@@ -171,7 +171,7 @@ func (c *Config) check() error {
 		}
 	}
 	for i, t := range c.Dev.StaticTokens {
-		if t.Token == "" || t.User == "" || t.Project == "" {
+		if t.Token == "" || t.User == "" || (t.Project == "") != t.System {
 			return invalid("dev.static_tokens: entry %d lacks token, user or project", i+1)
 		}
 	}

@@ -93,6 +93,9 @@ type Scheme struct {
 	// Refusal words a version out of range; empty has Nova's words. It gets the
 	// asked version, the minimum and the maximum, as %[1]s to %[3]s.
 	Refusal string
+	// Malformed words what is no version, where that is refused like one out of
+	// range (Ironic's); empty has Nova's words and status.
+	Malformed string
 }
 
 // Negotiate gives the version that a request asks for. get returns every value
@@ -107,7 +110,10 @@ func (s Scheme) Negotiate(get func(header string) []string) (Version, error) {
 		return s.Max, nil
 	}
 	v, err := Parse(asked)
-	if err != nil {
+	switch {
+	case err != nil && s.Malformed != "":
+		return Version{}, &NotAcceptable{Asked: asked, Scheme: s, Malformed: true}
+	case err != nil:
 		return Version{}, err
 	}
 	if !(Range{s.Min, s.Max}).Has(v) {
@@ -134,13 +140,17 @@ func (s Scheme) asked(get func(header string) []string) string {
 	return ""
 }
 
-// NotAcceptable is a version that is well formed and not served.
+// NotAcceptable is a version that is not served; Malformed says that it is none.
 type NotAcceptable struct {
-	Asked  string
-	Scheme Scheme
+	Asked     string
+	Scheme    Scheme
+	Malformed bool
 }
 
 func (e *NotAcceptable) Error() string {
+	if e.Malformed {
+		return e.Scheme.Malformed
+	}
 	words := e.Scheme.Refusal
 	if words == "" {
 		words = "Version %s is not supported by the API. Minimum is %s and maximum is %s."

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/big"
+	"slices"
 )
 
 // Object is a JSON object. The zero Object is empty.
@@ -51,6 +52,14 @@ func (o *Object) Set(key string, value any) {
 		o.keys = append(o.keys, key)
 	}
 	o.values[key] = value
+}
+
+// Delete takes a key away, if it is there.
+func (o *Object) Delete(key string) {
+	if _, there := o.values[key]; there {
+		delete(o.values, key)
+		o.keys = slices.DeleteFunc(o.keys, func(k string) bool { return k == key })
+	}
 }
 
 // MarshalJSON writes the object in its order.

@@ -22,7 +22,7 @@ func unmigrated(t *testing.T) (dsn string) {
 	db, err := store.Open(t.Context(), dsn, 1)
 	if err == nil {
 		defer db.Close()
-		_, err = db.Pool.Exec(t.Context(), `DROP SCHEMA compute, engine CASCADE; DROP TABLE goose_db_version`)
+		_, err = db.Pool.Exec(t.Context(), `DROP SCHEMA compute, orchestration, baremetal, engine CASCADE; DROP TABLE goose_db_version`)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -477,8 +477,12 @@ func buildAllOf(c *compiler, value any, _ *pyjson.Object) (check, error) {
 	}, nil
 }
 
-func notUnderAny(v any) *Failure {
-	return failf(v, "%s is not valid under any of the given schemas", pyjson.Repr(v))
+func notUnderAny(v any, schemas []*Schema) *Failure {
+	f := failf(v, "%s is not valid under any of the given schemas", pyjson.Repr(v))
+	if len(schemas) > 0 {
+		f.Cause = schemas[0].Validate(v)
+	}
+	return f
 }
 
 func buildAnyOf(c *compiler, value any, _ *pyjson.Object) (check, error) {
@@ -492,7 +496,7 @@ func buildAnyOf(c *compiler, value any, _ *pyjson.Object) (check, error) {
 				return nil
 			}
 		}
-		return notUnderAny(v)
+		return notUnderAny(v, schemas)
 	}, nil
 }
 
@@ -511,7 +515,7 @@ func buildOneOf(c *compiler, value any, _ *pyjson.Object) (check, error) {
 		}
 		switch len(valid) {
 		case 0:
-			return notUnderAny(v)
+			return notUnderAny(v, all)
 		case 1:
 			return nil
 		}

@@ -19,6 +19,8 @@ type Failure struct {
 	Message string
 	// Whole says that Message stands for itself, without path and value.
 	Whole bool
+	// Cause is why the first of several schemas refused the value that fits none.
+	Cause *Failure
 }
 
 // Schema is a compiled schema.

@@ -1,0 +1,77 @@
+package baremetal
+
+// Who may do what to a node: its owner and lessee, and whom the rules let.
+
+import (
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// wording gives the rules' refusals the original's text.
+type wording struct{ rest.Enforcer }
+
+// Check implements rest.Enforcer.
+func (w wording) Check(creds policy.Credentials, rule string, target map[string]any) error {
+	err := w.Enforcer.Check(creds, rule, target)
+	if faults.Is(err, faults.Forbidden) {
+		return faults.Wrap(err, faults.Forbidden, "HTTPForbidden", "Access was denied to the following resource: %s", rule)
+	}
+	return err
+}
+
+// target is a node as rules know it; a node without a lessee has none to be.
+func target(n *baremetal.Node) map[string]any {
+	t := map[string]any{"node.owner": n.Owner}
+	if n.Lessee != nil {
+		t["node.lessee"] = n.Lessee
+	}
+	return t
+}
+
+// byName says whether the request's version knows names of nodes.
+func byName(r *rest.Request) bool { return r.At(v(5)) }
+
+// node finds the node of the path and asks a rule about it. Whoever may not see
+// it is told that it isn't there.
+func (a *API) node(r *rest.Request, q store.Queryer, rules ...string) (*baremetal.Node, error) {
+	n, err := baremetal.FindNode(r.Context(), q, r.Param("node"), byName(r))
+	return n, permitted(r, n, err, rules)
+}
+
+// lockNode is node for a change: what it gives stays so until the transaction ends.
+func (a *API) lockNode(r *rest.Request, tx store.Tx, rules ...string) (*baremetal.Node, error) {
+	n, err := baremetal.LockNode(r.Context(), tx, r.Param("node"), byName(r))
+	return n, permitted(r, n, err, rules)
+}
+
+func permitted(r *rest.Request, n *baremetal.Node, err error, rules []string) error {
+	if err != nil {
+		return err
+	}
+	if !r.Allows("baremetal:node:get", target(n)) {
+		return faults.New(faults.NotFound, "NodeNotFound", "Node %s could not be found.", r.Param("node"))
+	}
+	for _, rule := range rules {
+		if err := r.Enforce(rule, target(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayList is the project whose nodes the caller may list; empty is everybody's.
+// owner is the project that the request itself asks for.
+func mayList(r *rest.Request, noun, owner string) (project string, err error) {
+	err = r.Enforce("baremetal:"+noun+":list_all", nil)
+	if err == nil {
+		return owner, nil
+	}
+	own := r.Identity.ProjectID
+	if own == "" || owner != "" && owner != own {
+		return "", err
+	}
+	return own, r.Enforce("baremetal:"+noun+":list", nil)
+}

@@ -1,0 +1,168 @@
+package baremetal
+
+// Secrets of nodes: passwords and the like in driver_info and instance_info are
+// masked in the row and kept sealed beside it.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// mask is what clients see of a secret; sent back, it means the one that is kept.
+const mask = "******"
+
+// secretFields are the fields that hold secrets, the rule that shows them, and
+// the keys that are secret there beside those everywhere.
+var secretFields = []struct {
+	name, rule string
+	of         func(*baremetal.Node) *json.RawMessage
+	keys       []string
+}{
+	{"driver_info", "show_password", func(n *baremetal.Node) *json.RawMessage { return &n.DriverInfo }, []string{"snmp_auth_key", "snmp_priv_key"}},
+	{"instance_info", "show_instance_secrets", func(n *baremetal.Node) *json.RawMessage { return &n.InstanceInfo }, []string{"configdrive", "image_url"}},
+}
+
+// secretWords are in the keys of secrets, whatever holds them (oslo.utils:
+// mask_dict_password).
+var secretWords = []string{"password", "adminpass", "admin_pass", "auth_token", "new_pass", "secret", "sys_pswd", "token", "encrypted_key",
+	"private_key", "fernetkey", "sslkey", "passphrase", "credential"}
+
+// kept are the secrets of a node: by field, then by the path within it.
+type kept map[string]map[string]any
+
+// place is what a node's secrets are sealed for.
+func place(n *baremetal.Node) string { return "baremetal.nodes/" + n.UUID }
+
+// opened are the secrets that a node has.
+func (a *API) opened(n *baremetal.Node) (kept, error) {
+	all := kept{}
+	if len(n.Secrets) == 0 {
+		return all, nil
+	}
+	text, err := a.Secrets.Open(n.Secrets, place(n))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the secrets of node %s: %w", n.UUID, err)
+	}
+	return all, nil
+}
+
+// conceal masks and seals what is secret in a node. What is masked already is
+// the secret that before, if there is one, has in that place.
+func (a *API) conceal(n, before *baremetal.Node) error {
+	old, all := kept{}, kept{}
+	if before != nil {
+		var err error
+		if old, err = a.opened(before); err != nil {
+			return err
+		}
+	}
+	for _, f := range secretFields {
+		raw := f.of(n)
+		value, _, err := pyjson.Parse(*raw)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		found := map[string]any{}
+		hide(value, "", f.keys, old[f.name], found)
+		if len(found) == 0 {
+			continue
+		}
+		all[f.name] = found
+		if *raw, err = json.Marshal(value); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	n.Secrets = nil
+	if len(all) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("secrets of a node: %w", err)
+	}
+	n.Secrets = a.Secrets.Seal(text, place(n))
+	return nil
+}
+
+// hide puts the mask in the place of every secret below a value, and the secrets
+// into found.
+func hide(value any, path string, keys []string, old, found map[string]any) {
+	object, ok := value.(*pyjson.Object)
+	if !ok {
+		return
+	}
+	for _, key := range object.Keys() {
+		inner, _ := object.Get(key)
+		at := path + "/" + key
+		if !secret(key, keys) || inner == nil || inner == "" {
+			hide(inner, at, keys, old, found)
+			continue
+		}
+		if inner == mask {
+			was, had := old[at]
+			if !had {
+				continue // a mask that hides nothing
+			}
+			inner = was
+		}
+		found[at] = inner
+		object.Set(key, mask)
+	}
+}
+
+func secret(key string, keys []string) bool {
+	key = strings.ToLower(key)
+	for _, word := range secretWords {
+		if strings.Contains(key, word) {
+			return true
+		}
+	}
+	for _, own := range keys {
+		if key == own {
+			return true
+		}
+	}
+	return false
+}
+
+// revealed is a field of a node with its secrets in place.
+func (a *API) revealed(n *baremetal.Node, field string) (any, error) {
+	all, err := a.opened(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range secretFields {
+		if f.name != field {
+			continue
+		}
+		value, _, err := pyjson.Parse(*f.of(n))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+		show(value, "", all[field])
+		return value, nil
+	}
+	return nil, fmt.Errorf("%s holds no secrets", field)
+}
+
+func show(value any, path string, secrets map[string]any) {
+	object, ok := value.(*pyjson.Object)
+	if !ok {
+		return
+	}
+	for _, key := range object.Keys() {
+		inner, _ := object.Get(key)
+		if plain, is := secrets[path+"/"+key]; is {
+			object.Set(key, plain)
+			continue
+		}
+		show(inner, path+"/"+key, secrets)
+	}
+}

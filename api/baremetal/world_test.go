@@ -1,0 +1,126 @@
+package baremetal_test
+
+// The Bare Metal API over a real database.
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/api/baremetal"
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// cloud is the API and its database.
+type cloud struct {
+	t  *testing.T
+	db *store.DB
+	http.Handler
+}
+
+func newCloud(t *testing.T, types ...string) *cloud {
+	t.Helper()
+	db, err := store.Open(t.Context(), testenv.Database(t), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	rules, err := policy.ForService("baremetal", policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if types == nil {
+		types = []string{"fake-hardware", "ipmi", "manual-management", "redfish"}
+	}
+	enabled, err := hardware.Enable(types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000}
+	c := &cloud{t: t, db: db}
+	c.Handler, err = rest.New(rest.Options{
+		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
+			"root":   {UserID: "root", SystemScope: "all", Roles: []string{"admin"}},
+			"viewer": {UserID: "viewer", SystemScope: "all", Roles: []string{"reader"}},
+			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"admin"}},
+			"member": {UserID: "member", ProjectID: "a11ce", Roles: []string{"member"}},
+			"bob":    {UserID: "bob", ProjectID: "b0b", Roles: []string{"admin"}},
+		}),
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 1 << 20, Timeout: time.Minute, PublicURL: "http://localhost",
+	}, api.Service())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// answer is what came back: the fault's inner document is read as well.
+type answer struct {
+	status int
+	body   map[string]any
+	header http.Header
+	// fault is the faultstring or description of a refusal.
+	fault string
+}
+
+// ask sends a request at a minor version; 0 sends none.
+func (c *cloud) ask(token, version, method, path, body string) answer {
+	c.t.Helper()
+	request := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+	if token != "" {
+		request.Header.Set("X-Auth-Token", token)
+	}
+	if version != "" {
+		request.Header.Set("X-OpenStack-Ironic-API-Version", version)
+	}
+	recorded := httptest.NewRecorder()
+	c.ServeHTTP(recorded, request)
+	a := answer{status: recorded.Code, header: recorded.Header()}
+	if recorded.Body.Len() > 0 {
+		if err := json.Unmarshal(recorded.Body.Bytes(), &a.body); err != nil {
+			c.t.Fatalf("%s %s: %s: %v", method, path, recorded.Body, err)
+		}
+	}
+	if text, ok := a.body["error_message"].(string); ok {
+		var inner struct {
+			FaultString *string
+			Description *string
+		}
+		if err := json.Unmarshal([]byte(text), &inner); err != nil {
+			c.t.Fatalf("%s %s: %q: %v", method, path, text, err)
+		}
+		for _, s := range []*string{inner.FaultString, inner.Description} {
+			if s != nil {
+				a.fault = *s
+			}
+		}
+	}
+	return a
+}
+
+// enroll makes a node of alice's project and gives its id.
+func (c *cloud) enroll(token, body string) string {
+	c.t.Helper()
+	a := c.ask(token, "1.115", "POST", "/v1/nodes", body)
+	if a.status != 201 {
+		c.t.Fatalf("%d %v", a.status, a.body)
+	}
+	return a.body["uuid"].(string)
+}

@@ -1,0 +1,7 @@
+// Package baremetal tries the bare metal service with the real client,
+// python-ironicclient, whose virtual environment the test makes from PyPI: hence
+// its build tag. Every command that the service has rows for is used as a person
+// would: made, shown, listed, changed, taken away, and refused.
+//
+//	make integration-ironicclient
+package baremetal

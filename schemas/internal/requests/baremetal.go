@@ -1,0 +1,57 @@
+package requests
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// baremetalBodies are the schemas of the bare metal service that the product
+// reads, by their names in the contract.
+var baremetalBodies = []string{"chassis_create", "json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "trait"}
+
+// Baremetal gives the text of schemas/baremetal/bodies.json: the schemas, with
+// what they refer to in its place. Network data is taken as any object, since
+// the format of that is the metadata service's.
+func Baremetal(contracts string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(contracts, "baremetal", "schemas.json"))
+	if err != nil {
+		return nil, fmt.Errorf("set HOLDFAST_CONTRACTS to the folder of the contract data: %w", err)
+	}
+	var c struct {
+		Schemas map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, err
+	}
+	c.Schemas["network_data"] = json.RawMessage(`{"type": "object"}`)
+	var lines []string
+	for _, name := range baremetalBodies {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, c.Schemas[name]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		schema := compact.String()
+		for other, replaced := range c.Schemas {
+			reference := fmt.Sprintf(`{"$ref":"#/schemas/%s"}`, other)
+			if !strings.Contains(schema, reference) {
+				continue
+			}
+			var inline bytes.Buffer
+			if err := json.Compact(&inline, replaced); err != nil {
+				return nil, fmt.Errorf("%s: %w", other, err)
+			}
+			schema = strings.ReplaceAll(schema, reference, inline.String())
+		}
+		schema = strings.ReplaceAll(schema, `"$schema":"http://json-schema.org/draft-07/schema#",`, "")
+		lines = append(lines, fmt.Sprintf("%q: %s", name, schema))
+	}
+	var b bytes.Buffer
+	b.WriteString("{\n")
+	writeLines(&b, lines)
+	b.WriteString("}\n")
+	return b.Bytes(), nil
+}
