@@ -66,6 +66,11 @@ func notAcceptable() error {
 	return faults.New(faults.Invalid, "NotAcceptable", "Request not acceptable.")
 }
 
+// notSupported is a row that the request's version doesn't have.
+func notSupported() error {
+	return faults.New(faults.NotFound, "NotFound", "The API is not supported for this version")
+}
+
 // asInvalid answers 400 to what isn't there where only the body names it.
 func asInvalid(err error) error {
 	if faults.Is(err, faults.NotFound) {

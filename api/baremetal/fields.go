@@ -84,6 +84,28 @@ var portResource = resource{
 		"portgroup_uuid", "pxe_enabled", "name", "description", "vendor", "category", "available_for_dynamic_portgroup"},
 }
 
+var portgroupResource = resource{
+	one: "portgroup", many: "portgroups",
+	fields: []field{
+		{"uuid", 23, listed | create | sort},
+		{"created_at", 23, sort},
+		{"updated_at", 23, sort},
+		{"address", 23, listed | create | sort},
+		{"extra", 23, create},
+		{"internal_info", 23, 0},
+		{"mode", 26, create | sort},
+		{"name", 23, listed | create | sort},
+		{"properties", 26, create},
+		{"standalone_ports_supported", 23, create | sort},
+		{"node_uuid", 23, create | sort},
+		{"physical_network", 102, create | sort},
+		{"category", 103, create | sort},
+		{"dynamic_portgroup", 111, sort},
+	},
+	patchable: []string{"address", "extra", "mode", "name", "node_uuid", "properties", "standalone_ports_supported", "physical_network", "category"},
+	beside:    []field{{name: "ports", since: 23}},
+}
+
 var nodeResource = resource{
 	one: "node", many: "nodes",
 	fields: []field{
@@ -157,7 +179,7 @@ var nodeResource = resource{
 		"instance_name", "instance_uuid", "lessee", "maintenance", "management_interface", "name", "network_data", "network_interface",
 		"owner", "power_interface", "properties", "protected", "protected_reason", "raid_interface", "rescue_interface", "resource_class",
 		"retired", "retired_reason", "shard", "storage_interface", "vendor_interface", "parent_node", "firmware_interface"},
-	beside: []field{{name: "ports", since: 1}, {name: "states", since: 14}},
+	beside: []field{{name: "ports", since: 1}, {name: "states", since: 14}, {name: "portgroups", since: 24}},
 }
 
 // find gives a field by its name.
@@ -237,9 +259,10 @@ func places[T any]() map[string]int {
 }
 
 var (
-	nodePlaces    = places[baremetal.Node]()
-	portPlaces    = places[baremetal.Port]()
-	chassisPlaces = places[baremetal.Chassis]()
+	nodePlaces      = places[baremetal.Node]()
+	portPlaces      = places[baremetal.Port]()
+	portgroupPlaces = places[baremetal.Portgroup]()
+	chassisPlaces   = places[baremetal.Chassis]()
 )
 
 // view is what clients are shown of a row: the fields that they want, nil for

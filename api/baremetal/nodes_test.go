@@ -375,3 +375,55 @@ func TestDrivers(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestPortgroups(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	node := c.enroll("alice", `{"driver": "fake-hardware", "name": "n"}`)
+	other := c.enroll("root", `{"driver": "fake-hardware", "name": "o"}`)
+	const v = "1.115"
+	made := c.ask("alice", v, "POST", "/v1/portgroups", `{"node_uuid": "`+node+`", "name": "bond0", "address": "AA:BB:CC:DD:EE:10", "standalone_ports_supported": "no"}`)
+	if made.status != 201 || made.body["mode"] != "active-backup" || made.body["address"] != "aa:bb:cc:dd:ee:10" || made.body["standalone_ports_supported"] != false {
+		t.Fatalf("%d %v", made.status, made.body)
+	}
+	id := made.body["uuid"].(string)
+	member := `{"address": "aa:bb:cc:dd:ee:01", "node_uuid": "` + node + `", "portgroup_uuid": "` + id + `", "pxe_enabled": `
+	c.play(
+		step{"bob", v, "GET", "/v1/portgroups/" + id, "", 404, "Portgroup " + id + " could not be found."},
+		step{"bob", v, "DELETE", "/v1/portgroups/bond0", "", 404, "Portgroup bond0 could not be found."},
+		step{"bob", v, "PATCH", "/v1/portgroups/bond0", `[{"op": "add", "path": "/extra/a", "value": 1}]`, 404, "could not be found."},
+		step{"bob", v, "GET", "/v1/portgroups/bond0/ports", "", 404, "could not be found."},
+		step{"member", v, "POST", "/v1/portgroups", `{"node_uuid": "` + node + `"}`, 403, "baremetal:portgroup:create"},
+		step{"alice", v, "POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "bond0"}`, 409, "A portgroup with name bond0 already exists."},
+		step{"alice", "1.25", "POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "mode": "802.3ad"}`, 406, ""},
+		step{"alice", v, "POST", "/v1/ports", member + `true}`, 409, "doesn't support standalone ports"},
+		step{"alice", v, "POST", "/v1/ports", member + `false}`, 201, ""},
+		step{"root", v, "POST", "/v1/ports", `{"address": "aa:bb:cc:dd:ee:02", "node_uuid": "` + other + `", "portgroup_uuid": "` + id + `"}`, 400, "portgroup belonging to a different node"},
+		step{"alice", v, "DELETE", "/v1/portgroups/bond0", "", 400, "contains ports"},
+		step{"alice", v, "PATCH", "/v1/portgroups/bond0", `[{"op": "remove", "path": "/mode"}]`, 400, "'mode' is a mandatory attribute"},
+		step{"alice", v, "PATCH", "/v1/portgroups/bond0", `[{"op": "replace", "path": "/name", "value": "bad name"}]`, 400, "Cannot change name to invalid name 'bad name'"},
+		step{"root", v, "PATCH", "/v1/portgroups/bond0", `[{"op": "replace", "path": "/node_uuid", "value": "` + other + `"}]`, 400, "contains ports"},
+		step{"alice", v, "PATCH", "/v1/portgroups/bond0", `[{"op": "replace", "path": "/mode", "value": "802.3ad"}, {"op": "add", "path": "/properties/miimon", "value": 100}]`, 200, ""},
+		step{"root", v, "GET", "/v1/ports?portgroup=bond0&node=n", "", 403, "Operation not permitted."},
+	)
+	for path, want := range map[string]int{"/v1/portgroups/bond0/ports": 1, "/v1/ports?portgroup=bond0": 1, "/v1/portgroups/bond0/ports/detail": 1} {
+		if got := c.ask("alice", v, "GET", path, ""); len(got.body["ports"].([]any)) != want {
+			t.Errorf("%s: %v", path, got.body)
+		}
+	}
+	for path, want := range map[string]int{"/v1/portgroups": 1, "/v1/nodes/n/portgroups": 1, "/v1/portgroups?node=o": 0, "/v1/portgroups/detail?address=aa:bb:cc:dd:ee:10": 1} {
+		if got := c.ask("root", v, "GET", path, ""); len(got.body["portgroups"].([]any)) != want {
+			t.Errorf("%s: %v", path, got.body)
+		}
+	}
+	port := c.ask("alice", v, "GET", "/v1/ports", "").body["ports"].([]any)[0].(map[string]any)["uuid"].(string)
+	c.play(
+		step{"alice", v, "PATCH", "/v1/ports/" + port, `[{"op": "remove", "path": "/portgroup_uuid"}]`, 200, ""},
+		step{"alice", v, "DELETE", "/v1/portgroups/bond0", "", 204, ""},
+		step{"alice", v, "GET", "/v1/portgroups/bond0", "", 404, "Portgroup bond0 could not be found."},
+	)
+	child := c.enroll("alice", `{"driver": "fake-hardware", "parent_node": "n"}`)
+	if got := c.ask("alice", v, "GET", "/v1/nodes/n/children", "").body; fmt.Sprint(got["children"]) != "["+child+"]" {
+		t.Errorf("%v", got)
+	}
+}

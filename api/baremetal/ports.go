@@ -22,6 +22,7 @@ var portFilters = []filter{
 	{name: "node", since: 1},
 	{name: "node_uuid", since: 1},
 	{name: "address", since: 1, read: byAddress},
+	{name: "portgroup", since: 24},
 	{name: "shard", since: 82, says: true, read: inShard("(SELECT n.shard FROM baremetal.nodes n WHERE n.uuid = t.node_uuid)")},
 	{name: "description_contains", since: 1, read: contains},
 }
@@ -54,18 +55,10 @@ func (a *API) listPorts(detailed bool) rest.Handler {
 		if err != nil {
 			return nil, err
 		}
-		if parent != nil && r.Query.Has("shard") {
-			return nil, faults.New(faults.Forbidden, "OperationNotPermitted", "Operation not permitted.")
+		if err := a.ofOnePortgroup(r, l, parent != nil); err != nil {
+			return nil, err
 		}
-		if parent != nil {
-			l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.node_uuid = $", Value: parent.UUID})
-		}
-		if project != "" {
-			l.Filters = append(l.Filters, baremetal.Filter{SQL: "EXISTS (SELECT FROM baremetal.nodes n WHERE n.uuid = t.node_uuid AND (n.owner = $ OR n.lessee = $))", Value: project})
-		}
-		if r.Param("node") != "" {
-			l.path = "nodes/" + r.Param("node") + "/" + l.path
-		}
+		ofNode(r, l, parent, project)
 		if l.Marker != "" {
 			if _, err := baremetal.FindPort(r.Context(), a.DB.Pool, l.Marker, false); err != nil {
 				return nil, err
@@ -79,6 +72,47 @@ func (a *API) listPorts(detailed bool) rest.Handler {
 			return portView(r, p, l.wanted)
 		}), nil
 	}
+}
+
+// ofNode narrows a list of a node's parts to one node, nil for any, and to the
+// nodes of a project.
+func ofNode(r *rest.Request, l *listing, parent *baremetal.Node, project string) {
+	if parent != nil {
+		l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.node_uuid = $", Value: parent.UUID})
+	}
+	if project != "" {
+		l.Filters = append(l.Filters, baremetal.Filter{SQL: "EXISTS (SELECT FROM baremetal.nodes n WHERE n.uuid = t.node_uuid AND (n.owner = $ OR n.lessee = $))", Value: project})
+	}
+	if r.Param("node") != "" {
+		l.path = "nodes/" + r.Param("node") + "/" + l.path
+	}
+}
+
+// ofOnePortgroup narrows a list of ports to a port group, by the path or the
+// query. Of node, port group and shard only one can be asked by.
+func (a *API) ofOnePortgroup(r *rest.Request, l *listing, node bool) error {
+	ident := r.Query.Get("portgroup")
+	if r.Param("portgroup") != "" {
+		ident = r.Param("portgroup")
+		l.path = "portgroups/" + ident + "/" + l.path
+	}
+	given := 0
+	for _, is := range []bool{node, ident != "", r.Query.Has("shard")} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 {
+		return faults.New(faults.Forbidden, "OperationNotPermitted", "Operation not permitted.")
+	}
+	if ident == "" {
+		return nil
+	}
+	g, err := baremetal.FindPortgroup(r.Context(), a.DB.Pool, ident)
+	if err == nil {
+		l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.portgroup_uuid = $", Value: g.UUID})
+	}
+	return err
 }
 
 // portsOf is the node whose ports are asked for, by the path or the query; nil
@@ -171,10 +205,14 @@ func (a *API) createPort(r *rest.Request) (*rest.Response, error) {
 	}
 	settle(p)
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		if err := a.mayHavePort(r, tx, ident, p); err != nil {
+		var err error
+		if p.NodeUUID, err = a.mayHave(r, tx, ident, "baremetal:port:create"); err != nil {
 			return err
 		}
 		if err := portResource.acceptable(r, body); err != nil {
+			return err
+		}
+		if err := a.grouped(r, tx, p); err != nil {
 			return err
 		}
 		if err := sound(r, p); err != nil {
@@ -183,7 +221,6 @@ func (a *API) createPort(r *rest.Request) (*rest.Response, error) {
 		if err := baremetal.CreatePort(r.Context(), tx, p); err != nil {
 			return err
 		}
-		var err error
 		p, err = baremetal.FindPort(r.Context(), tx, p.UUID, false)
 		return err
 	})
@@ -193,32 +230,28 @@ func (a *API) createPort(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(portView(r, p, nil)).WithHeader("Location", r.Link("ports", p.UUID)), nil
 }
 
-// mayHavePort finds the node of a new port. Whoever may make none is not told
-// whether the node is there.
-func (a *API) mayHavePort(r *rest.Request, tx store.Tx, ident string, p *baremetal.Port) error {
+// mayHave gives the id of the node that a new port or port group is of. Whoever
+// a rule doesn't let is not told whether the node is there.
+func (a *API) mayHave(r *rest.Request, tx store.Tx, ident, rule string) (uuid string, err error) {
 	n, err := baremetal.LockNode(r.Context(), tx, ident, byName(r))
 	if err != nil && !faults.Is(err, faults.NotFound) {
-		return err
+		return "", err
 	}
 	owners := map[string]any{"node.owner": nil}
 	if err == nil {
 		owners = target(n)
 	}
-	if refused := r.Enforce("baremetal:port:create", owners); refused != nil {
-		return refused
+	if refused := r.Enforce(rule, owners); refused != nil {
+		return "", refused
 	}
 	if err != nil {
-		return asInvalid(err)
+		return "", asInvalid(err)
 	}
-	p.NodeUUID = n.UUID
-	return nil
+	return n.UUID, nil
 }
 
 // sound refuses what a port can't be.
 func sound(r *rest.Request, p *baremetal.Port) error {
-	if p.PortgroupUUID != nil {
-		return faults.New(faults.Invalid, "PortgroupNotFound", "Portgroup %s could not be found.", *p.PortgroupUUID)
-	}
 	if p.PhysicalNetwork != nil && *p.PhysicalNetwork == "" {
 		return faults.New(faults.Invalid, "Invalid", "A non-empty value is required when setting physical_network")
 	}
@@ -264,6 +297,14 @@ func (a *API) updatePort(r *rest.Request) (*rest.Response, error) {
 // connectivity are the fields of a port that its node's network is made by.
 var connectivity = []string{"local_link_connection", "physical_network", "portgroup_uuid", "pxe_enabled"}
 
+// wirableStates are those in which a node's connections may change.
+const wirableStates = "enroll, inspecting, inspect wait, manageable"
+
+// wirable says whether a node's connections may change.
+func wirable(n *baremetal.Node) bool {
+	return n.Maintenance || n.ProvisionState.Rewirable() && n.ProvisionState != provision.Available
+}
+
 // patchPort is the port after a patch.
 func (a *API) patchPort(r *rest.Request, tx store.Tx, p *baremetal.Port, n *baremetal.Node, changes []change) (*baremetal.Port, error) {
 	after := &baremetal.Port{PXEEnabled: true, ForDynamicPortgroup: true}
@@ -276,6 +317,11 @@ func (a *API) patchPort(r *rest.Request, tx store.Tx, p *baremetal.Port, n *bare
 	}
 	if after.NodeUUID != p.NodeUUID {
 		if err := a.mayMovePort(r, tx, after); err != nil {
+			return nil, err
+		}
+	}
+	if !same(p.PortgroupUUID, after.PortgroupUUID) || after.NodeUUID != p.NodeUUID {
+		if err := a.grouped(r, tx, after); err != nil {
 			return nil, err
 		}
 	}
@@ -314,10 +360,10 @@ func mayChangePort(r *rest.Request, before, after *baremetal.Port, n *baremetal.
 			before.UUID, n.UUID)
 	}
 	touched := slices.ContainsFunc(changes, func(c change) bool { return slices.Contains(connectivity, c.root()) })
-	if touched && (!n.ProvisionState.Rewirable() || n.ProvisionState == provision.Available) {
+	if touched && !wirable(n) {
 		return faults.New(faults.Conflict, "InvalidState", "Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state "+
 			"or in maintenance mode. The current state is %s.", before.UUID, strings.Join(connectivity, ", "), n.UUID,
-			"enroll, inspecting, inspect wait, manageable", n.ProvisionState)
+			wirableStates, n.ProvisionState)
 	}
 	return nil
 }

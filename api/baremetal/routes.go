@@ -36,7 +36,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.chassisOperations(), a.driverOperations()),
+		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.chassisOperations(), a.driverOperations()),
 	}
 }
 
@@ -69,6 +69,7 @@ func (a *API) nodeOperations() []rest.Operation {
 		traits(rest.Operation{Method: "DELETE", Path: one + "/traits", Policy: rule + "traits:delete", Success: 204, Handler: a.removeTraits}),
 		traits(rest.Operation{Method: "PUT", Path: one + "/traits/{trait}", Policy: rule + "traits:set", Success: 204, Handler: a.addTrait}),
 		traits(rest.Operation{Method: "DELETE", Path: one + "/traits/{trait}", Policy: rule + "traits:delete", Success: 204, Handler: a.removeTraits}),
+		{Method: "GET", Path: one + "/children", Versions: from(83), TooOld: notSupported(), Policy: rule + "get", Targeted: true, Success: 200, Handler: a.showChildren},
 		{Method: "GET", Path: one + "/ports", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: a.listPorts(false)},
 		{Method: "GET", Path: one + "/ports/detail", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: a.listPorts(true)},
 	}
@@ -84,6 +85,29 @@ func (a *API) portOperations() []rest.Operation {
 		{Method: "PATCH", Path: one, Policy: rule + "update", Targeted: true, Success: 200, Handler: a.updatePort},
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Targeted: true, Success: 204, Handler: a.deletePort},
 	}
+}
+
+func (a *API) portgroupOperations() []rest.Operation {
+	const one, rule = "/portgroups/{portgroup}", "baremetal:portgroup:"
+	rows := []rest.Operation{
+		{Method: "GET", Path: "/portgroups", Policy: rule + "list", Success: 200, Handler: a.listPortgroups(false)},
+		{Method: "POST", Path: "/portgroups", Policy: rule + "create", Success: 201, Handler: a.createPortgroup},
+		{Method: "GET", Path: "/portgroups/detail", Policy: rule + "list", Success: 200, Handler: a.listPortgroups(true)},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showPortgroup},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: a.updatePortgroup},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: a.deletePortgroup},
+		{Method: "GET", Path: "/nodes/{node}/portgroups", Policy: rule + "get", Success: 200, Handler: a.listPortgroups(false)},
+		{Method: "GET", Path: "/nodes/{node}/portgroups/detail", Policy: rule + "get", Success: 200, Handler: a.listPortgroups(true)},
+		{Method: "GET", Path: one + "/ports", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: a.listGroupsPorts(false)},
+		{Method: "GET", Path: one + "/ports/detail", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: a.listGroupsPorts(true)},
+	}
+	for i := range rows {
+		rows[i].Targeted, rows[i].TooOld = true, notSupported()
+		if rows[i].Versions.Min.IsZero() {
+			rows[i].Versions = from(23)
+		}
+	}
+	return rows
 }
 
 func (a *API) chassisOperations() []rest.Operation {

@@ -128,7 +128,7 @@ func TestEnrolment(t *testing.T) {
 	}
 	o.does(nil, "driver", "property", "list", "redfish")
 
-	var chassis, node, port map[string]any
+	var chassis, node, port, group map[string]any
 	o.does(&chassis, "chassis", "create", "--description", "rack 1")
 	rack := chassis["uuid"].(string)
 	o.does(&node, "node", "create", "--driver", "redfish", "--name", "n1", "--chassis-uuid", rack, "--resource-class", "gold",
@@ -176,6 +176,22 @@ func TestEnrolment(t *testing.T) {
 		t.Errorf("%v", port)
 	}
 	o.does(&port, "port", "show", "--address", "aa:bb:cc:dd:ee:01")
+	o.does(&group, "port", "group", "create", "--node", id, "--name", "bond0", "--mode", "802.3ad", "--property", "miimon=100")
+	o.does(nil, "port", "set", nic, "--port-group", group["uuid"].(string))
+	o.does(&list, "port", "list", "--port-group", "bond0")
+	if len(list) != 1 || list[0]["uuid"] != nic {
+		t.Errorf("%v", list)
+	}
+	o.refused("contains ports", "port", "group", "delete", "bond0")
+	o.does(nil, "port", "unset", nic, "--port-group")
+	o.does(nil, "port", "group", "set", "bond0", "--extra", "a=1")
+	o.does(nil, "port", "group", "unset", "bond0", "--extra", "a")
+	o.does(&group, "port", "group", "show", "bond0")
+	if group["mode"] != "802.3ad" || len(group["extra"].(map[string]any)) != 0 {
+		t.Errorf("%v", group)
+	}
+	o.does(&list, "port", "group", "list", "--long")
+	o.does(nil, "port", "group", "delete", "bond0")
 	o.does(nil, "chassis", "set", rack, "--description", "rack 2", "--extra", "row=1")
 	o.does(nil, "chassis", "unset", rack, "--extra", "row")
 	o.does(&list, "chassis", "list", "--long")

@@ -42,6 +42,9 @@ var ports = newTable("baremetal.ports", map[string]func(*Port) error{
 	"ports_name_key": func(p *Port) error {
 		return faults.New(faults.Conflict, "PortDuplicateName", "A port with name %s already exists.", text(p.Name))
 	},
+	"ports_portgroup_fkey": func(p *Port) error {
+		return faults.New(faults.Invalid, "PortgroupNotFound", "Portgroup %s could not be found.", text(p.PortgroupUUID))
+	},
 	"ports_node_fkey": func(p *Port) error {
 		return faults.New(faults.Invalid, "NodeNotFound", "Node %s could not be found.", p.NodeUUID)
 	},
