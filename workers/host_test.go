@@ -505,6 +505,7 @@ func (s *site) process(t *testing.T, dir string, hosts int) *exec.Cmd {
 func TestMain(m *testing.M) {
 	text := os.Getenv(helper)
 	if text == "" {
+		testenv.Waiting(8) // for hosts that are down, half a minute each
 		testenv.Main(m)
 	}
 	if err := serveAsHelper(text); err != nil {

@@ -70,7 +70,7 @@ func TestRoundTripsOfABuild(t *testing.T) {
 		do   func() error
 	}{
 		{"Begin", 5, func() error {
-			out, err := r.Begin(t.Context(), steps.BeginIn{OperationID: operation, RunID: fence.RunID})
+			out, err := r.Begin(t.Context(), steps.BeginIn{OperationID: operation, RunID: fence.RunID, First: operations.StepSchedule})
 			fence.Generation = out.Generation
 			return err
 		}},
@@ -87,7 +87,7 @@ func TestRoundTripsOfABuild(t *testing.T) {
 			_, err := r.ServerSpec(t.Context(), steps.ServerSpecIn{Fence: fence})
 			return err
 		}},
-		{"Finish", 5, func() error {
+		{"Finish", 4, func() error {
 			_, err := r.Finish(t.Context(), steps.FinishIn{Fence: fence, Result: operations.ResultDone, Server: &steps.ServerOutcome{Host: &host}})
 			return err
 		}},

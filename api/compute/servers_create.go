@@ -254,7 +254,9 @@ func (a *API) acceptBuilds(r *rest.Request, b *build) (accepted []engine.Accepte
 			if err := a.insertParts(r.Context(), tx, server.ID, b); err != nil {
 				return err
 			}
-			operation, err := a.accept(r, tx, operations.ServerBuild, server, nil)
+			request := operationRequest(r, operations.ServerBuild, server, nil)
+			request.New = true
+			operation, err := a.Engine.Accept(r.Context(), tx, request)
 			if err != nil {
 				return err
 			}
@@ -305,7 +307,11 @@ func (a *API) insertParts(ctx context.Context, tx store.Tx, serverID string, b *
 // is what the request asked for beyond that, without secrets; nil is nothing.
 // Effects are what the request has had already (engine.Request.Effects).
 func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server *compute.Server, input any, effects ...operations.Effect) (engine.Accepted, error) {
-	return a.Engine.Accept(r.Context(), tx, engine.Request{
+	return a.Engine.Accept(r.Context(), tx, operationRequest(r, kind, server, input, effects...))
+}
+
+func operationRequest(r *rest.Request, kind operations.Kind, server *compute.Server, input any, effects ...operations.Effect) engine.Request {
+	return engine.Request{
 		Kind:       kind,
 		ResourceID: server.ID,
 		ProjectID:  server.ProjectID,
@@ -313,7 +319,7 @@ func (a *API) accept(r *rest.Request, tx store.Tx, kind operations.Kind, server 
 		RequestID:  r.ID,
 		Input:      input,
 		Effects:    effects,
-	})
+	}
 }
 
 // Alphabets of generated words, without letters that are taken for others.

@@ -18,11 +18,11 @@ import (
 	"holdfast.dev/integration/cloud"
 )
 
-// A build's steps: begin, schedule, claim, guest, spec and finish are local;
+// A build's steps: begin, claim, guest, spec and finish are local;
 // making the guest is the one that is not, and has a queue of its own as a
 // host has.
 const (
-	localSteps = 6
+	localSteps = 5
 	queue      = "bench"
 	hostQueue  = "bench-host"
 )

@@ -14,9 +14,13 @@ import (
 	"time"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/testenv"
 )
 
-func TestMain(m *testing.M) { cloud.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.Waiting(4) // for what was killed to be given up
+	cloud.Main(m)
+}
 
 // seeds are those of this run: one by itself, more by HOLDFAST_TEST_SEEDS.
 func seeds(t *testing.T) []uint64 {

@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/testenv"
 )
 
-func TestMain(m *testing.M) { cloud.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.Waiting(4) // for their clouds to start
+	cloud.Main(m)
+}

@@ -18,6 +18,9 @@ type Request struct {
 	ResourceID, ProjectID, UserID, RequestID string
 	// Input becomes JSON; it holds no secret.
 	Input any
+	// New says that the transaction has made the resource, so that nothing is in
+	// the way of an exclusive operation.
+	New bool
 	// Parent and RetryOf are operation ids or "".
 	Parent, RetryOf string
 	// Effects are what the ledger begins with: what the request's own transaction
@@ -51,6 +54,9 @@ func (e *Engine) Accept(ctx context.Context, tx store.Tx, r Request) (Accepted, 
 	}
 	if spec.Recovers() {
 		return Accepted{}, faults.New(faults.Invalid, "NotForRequests", "only the engine recovers operations")
+	}
+	if r.New && spec.Exclusive {
+		return e.own(ctx, tx, r, spec, res, nil, "")
 	}
 	l, err := res.lock(ctx, tx, r.ResourceID)
 	if err != nil {

@@ -208,3 +208,25 @@ func TestOneWaitsAndAnotherComes(t *testing.T) {
 	}
 	w.silent()
 }
+
+// What a transaction has made is its operation's at once.
+func TestAcceptOnWhatIsNew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := uuid.NewString()
+	var accepted engine.Accepted
+	err := w.db.InTx(t.Context(), func(tx store.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO fake.things (id) VALUES ($1)`, id)
+		if err == nil {
+			accepted, err = w.e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: id, New: true})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := w.thing(id); at.holder != accepted.OperationID || at.generation != 1 || accepted.Generation != 1 || !accepted.Startable || accepted.Meeting != "" {
+		t.Errorf("accepted %+v, and the thing is %+v", accepted, at)
+	}
+	w.finish(w.begin(accepted.OperationID, "run"), operations.ResultDone)
+}

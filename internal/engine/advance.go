@@ -96,12 +96,18 @@ func (b *batch) moveTo(op Operation, in steps.AdvanceIn) {
 	if to.Step == operations.StepUndo {
 		left = ending{result: operations.ResultFailed, message: in.Message}
 	}
-	b.closeEvent(op, left)
-	b.Queue(`
-		WITH moved AS (UPDATE engine.operations SET step = $2, attempt = $3, host = $4 WHERE id = $1)
-		INSERT INTO engine.operation_events (operation_id, seq, step, attempt, host, started_at, message)
+	if op.Step != "" {
+		b.closeEvent(op, left)
+	}
+	b.Queue(`UPDATE engine.operations SET step = $2, attempt = $3, host = $4 WHERE id = $1`, op.ID, to.Step, to.Attempt, to.Host)
+	b.openEvent(op.ID, to.Step, to.Attempt, to.Host, in.Message)
+}
+
+// openEvent opens the event of the step that an operation comes to.
+func (b *batch) openEvent(id, step string, attempt int, host, message string) {
+	b.Queue(`INSERT INTO engine.operation_events (operation_id, seq, step, attempt, host, started_at, message)
 		SELECT $1, COALESCE(max(seq), 0) + 1, $2, $3, $4, clock_timestamp(), $5 FROM engine.operation_events WHERE operation_id = $1`,
-		op.ID, to.Step, to.Attempt, to.Host, in.Message)
+		id, step, attempt, host, message)
 }
 
 // closeEvent closes the event that an operation is in, if it is in one.

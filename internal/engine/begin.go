@@ -54,14 +54,23 @@ func (e *Engine) Begin(ctx context.Context, tx store.Tx, in steps.BeginIn) (step
 	if err != nil {
 		return steps.BeginOut{}, err
 	}
+	step := op.Step
+	if step == "" && op.CancelRequestedAt == nil {
+		step = in.First
+	}
 	var b batch
 	b.Queue(`UPDATE engine.operations
-		SET run_id = $2, dispatched_at = COALESCE(dispatched_at, now()), checked_at = now() WHERE id = $1`, op.ID, in.RunID)
+		SET run_id = $2, dispatched_at = COALESCE(dispatched_at, now()), checked_at = now(), step = $3 WHERE id = $1`, op.ID, in.RunID, step)
+	if step != op.Step {
+		b.openEvent(op.ID, step, op.Attempt, op.Host, "")
+	}
 	ledger := b.ledger(op.ID)
 	if err := b.send(ctx, tx, "begin "+op.ID); err != nil {
 		return steps.BeginOut{}, err
 	}
-	return e.begun(ctx, tx, op, *ledger)
+	out, err := e.begun(ctx, tx, op, *ledger)
+	out.Opened = in.First != "" && step == in.First
+	return out, err
 }
 
 func stop(reason string) steps.BeginOut {

@@ -35,6 +35,49 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// A first step is come to with the beginning, once, and not by what is cancelled.
+func TestBeginComesToTheFirstStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	begin := func(op, run string) steps.BeginOut {
+		t.Helper()
+		var out steps.BeginOut
+		err := w.db.InTx(t.Context(), func(tx store.Tx) (err error) {
+			out, err = w.e.Begin(t.Context(), tx, steps.BeginIn{OperationID: op, RunID: run, First: operations.StepSchedule})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	op := w.accept(operations.ServerBuild, w.newThing()).OperationID
+	for _, run := range []string{"run-1", "run-1", "run-2"} {
+		before := w.operation(op).Step
+		out := begin(op, run)
+		if !out.Opened || out.Step != before || w.operation(op).Step != operations.StepSchedule {
+			t.Errorf("begun by %s: %+v, at step %q", run, out, w.operation(op).Step)
+		}
+		events, err := w.e.Events(t.Context(), w.db.Pool, op)
+		if err != nil || len(events) != 1 || events[0].Step != operations.StepSchedule || events[0].Attempt != 1 || events[0].FinishedAt != nil {
+			t.Errorf("after %s the events are %+v, %v", run, events, err)
+		}
+		fence := steps.Fence{OperationID: op, Generation: out.Generation, RunID: run}
+		if run == "run-2" {
+			w.advance(steps.AdvanceIn{Fence: fence, Step: operations.StepGuest, Attempt: 1})
+			if out = begin(op, "run-3"); out.Opened || w.operation(op).Step != operations.StepGuest {
+				t.Errorf("begun beyond it: %+v, at step %q", out, w.operation(op).Step)
+			}
+		}
+	}
+	late := w.accept(operations.ServerBuild, w.newThing()).OperationID
+	must(w.tryBegin(late, "run-1"))(t)
+	w.cancel(late)
+	if out := begin(late, "run-1"); out.Opened || w.operation(late).Step != "" {
+		t.Errorf("cancelled, it is begun: %+v, at step %q", out, w.operation(late).Step)
+	}
+}
+
 // A run started from nothing takes over, and finds what the other had come to;
 // the other can write nothing more.
 func TestBeginByAnotherRun(t *testing.T) {

@@ -96,14 +96,10 @@ func (r Resource) await(ctx context.Context, tx store.Tx, id, operationID string
 // release takes the lock from its holder and hands it to the operation that
 // waits, whose turn it is then. It gives that one's id, or "".
 func (r Resource) release(ctx context.Context, tx store.Tx, id, holder string) (next string, err error) {
-	err = tx.QueryRow(ctx, `UPDATE `+r.Table+`
-		SET operation_id = next_operation_id, next_operation_id = NULL, generation = generation + 1
-		WHERE id = $1 AND operation_id = $2 RETURNING COALESCE(operation_id, '')`, id, holder).Scan(&next)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", supersededFault(holder, "it has lost its resource")
-	}
-	if err != nil || next == "" {
-		return "", store.Translate(err)
+	var b batch
+	b.release(r, id, holder, &next)
+	if err := b.send(ctx, tx, "release "+id); err != nil || next == "" {
+		return "", err
 	}
 	return r.turn(ctx, tx, id)
 }
@@ -120,4 +116,18 @@ func (e *Engine) Holder(ctx context.Context, q store.Queryer, kind operations.Re
 		return "", faults.New(faults.NotFound, "NotFound", "%s %s could not be found", kind, id)
 	}
 	return holder, store.Translate(err)
+}
+
+// release is Resource.release for a batch; the turn of the one that waits, which
+// next names then, is left to the caller.
+func (b *batch) release(r Resource, id, holder string, next *string) {
+	b.Queue(`UPDATE `+r.Table+`
+		SET operation_id = next_operation_id, next_operation_id = NULL, generation = generation + 1
+		WHERE id = $1 AND operation_id = $2 RETURNING COALESCE(operation_id, '')`, id, holder).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(next)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return supersededFault(holder, "it has lost its resource")
+		}
+		return err
+	})
 }

@@ -40,14 +40,14 @@ func (l Locked) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (ste
 	}
 	b.end(l.Operation, endingOf(in))
 	b.clearInbox(l.Operation)
-	if err := b.send(ctx, tx, "finish "+l.ID); err != nil {
-		return steps.FinishOut{}, err
+	var next string
+	if !l.Shared {
+		b.release(l.resource, l.ResourceID, l.ID, &next)
 	}
-	if l.Shared {
-		next, err := l.resource.turn(ctx, tx, l.ResourceID)
-		return steps.FinishOut{Next: next}, err
+	err := b.send(ctx, tx, "finish "+l.ID)
+	if err == nil && (l.Shared || next != "") {
+		next, err = l.resource.turn(ctx, tx, l.ResourceID)
 	}
-	next, err := l.resource.release(ctx, tx, l.ResourceID, l.ID)
 	return steps.FinishOut{Next: next}, err
 }
 

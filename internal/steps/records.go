@@ -45,6 +45,10 @@ type BeginIn struct {
 	// Reset says that this run was made by resetting another one by hand; it is
 	// not allowed to go on.
 	Reset bool `json:"reset,omitempty"`
+	// First is the step that the story begins with, if that has no effects to be
+	// written before: an operation that has come to none comes to it at once,
+	// unless it is cancelled.
+	First string `json:"first,omitempty"`
 }
 
 // BeginOut is the operation as the database has it.
@@ -57,6 +61,8 @@ type BeginOut struct {
 	Deadline   time.Time       `json:"deadline,omitzero"`
 	// Step is the one that an earlier run had come to; empty at the first run.
 	Step string `json:"step,omitempty"`
+	// Opened says that the operation is in BeginIn.First now.
+	Opened bool `json:"opened,omitempty"`
 	// Attempt is the last one that the ledger knows of, at least 1.
 	Attempt int `json:"attempt,omitempty"`
 	// Effects is the ledger so far, by Seq.

@@ -4,8 +4,10 @@ package testenv
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -41,6 +43,22 @@ func Run(m *testing.M) int {
 		}
 	}
 	return code
+}
+
+// Waiting lets n of a package's tests run at once, instead of one for each
+// processor: of those that wait for most of their time. What the command line says
+// has precedence. It is called before Main.
+func Waiting(n int) {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		fmt.Fprintln(os.Stderr, "testenv:", err)
+		os.Exit(1)
+	}
 }
 
 // use returns the shared servers. That they can't be started is remembered, so

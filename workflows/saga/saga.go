@@ -45,6 +45,7 @@ type Saga struct {
 	ledger    []operations.Effect
 	attempt   int
 	step      string
+	opened    string // the step that Begin has written, and that has not begun yet
 	host      string
 	forward   bool // past the point of no return
 	cancelled bool // the row says that somebody asked for a cancel
@@ -53,6 +54,12 @@ type Saga struct {
 // Begin starts the operation that ref names. A nil Saga with a nil error means
 // that there is nothing to do: finished, superseded or missing.
 func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]Undo) (*Saga, error) {
+	return BeginWith(ctx, ref, "", undo)
+}
+
+// BeginWith is Begin for a story whose first step has no effects to be written
+// before it: the step is written with the beginning, and costs nothing more.
+func BeginWith(ctx workflow.Context, ref steps.Ref, first string, undo map[operations.EffectKind]Undo) (*Saga, error) {
 	info := workflow.GetInfo(ctx)
 	run := info.WorkflowExecution.RunID
 	begun, err := steps.Records.Begin(ctx, steps.BeginIn{
@@ -62,6 +69,7 @@ func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]U
 		// answer that the old run got, and its first write fails on the fence,
 		// which names the new run.
 		Reset: info.OriginalRunID != "" && info.OriginalRunID != run,
+		First: first,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("begin %s: %w", ref.OperationID, err)
@@ -75,7 +83,7 @@ func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]U
 	if !ok {
 		return nil, temporal.NewNonRetryableApplicationError("unknown kind "+string(begun.Kind), string(faults.Internal), nil)
 	}
-	return &Saga{
+	s := &Saga{
 		Begun:     begun,
 		Fence:     steps.Fence{OperationID: ref.OperationID, Generation: begun.Generation, RunID: run},
 		ctx:       ctx,
@@ -86,7 +94,12 @@ func Begin(ctx workflow.Context, ref steps.Ref, undo map[operations.EffectKind]U
 		step:      begun.Step,
 		forward:   spec.Beyond(begun.Step),
 		cancelled: begun.CancelRequested,
-	}, nil
+	}
+	// A history of an earlier release doesn't say so, and goes on as it did.
+	if begun.Opened {
+		s.opened = first
+	}
+	return s, nil
 }
 
 // Input reads what the operation's request asked for.
@@ -153,6 +166,11 @@ type Move struct {
 	Message string
 }
 
+// empty says that nothing changes but the step.
+func (m Move) empty() bool {
+	return m.Host == "" && m.Message == "" && len(m.Intend) == 0 && len(m.Settle) == 0
+}
+
 // Step moves the story on: the step and its ledger lines are written before
 // anything acts. Before the point of no return it returns ErrCancelled if a
 // cancel has come, steps.ErrDeadline if the operation's time is over.
@@ -200,6 +218,12 @@ func (s *Saga) Forward() bool { return s.forward }
 
 // advance writes the step down and shows it.
 func (s *Saga) advance(name string, move Move) error {
+	opened := s.opened
+	s.opened = ""
+	if opened == name && move.empty() {
+		s.step = name
+		return s.show(move)
+	}
 	for i := range move.Intend {
 		move.Intend[i].Attempt = s.attempt
 	}

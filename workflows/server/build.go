@@ -42,7 +42,7 @@ const maxBuildAttempts = 3
 
 // Build is the workflow of operations.ServerBuild.
 func Build(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, undo)
+	s, err := saga.BeginWith(ctx, ref, operations.StepSchedule, undo)
 	if s == nil {
 		return err
 	}

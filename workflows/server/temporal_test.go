@@ -7,7 +7,6 @@ package server_test
 
 import (
 	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,16 +24,8 @@ import (
 
 var record = flag.Bool("record", false, "write the histories of TestOnTemporal to testdata/histories")
 
-// waiting is how many tests run at once: stories on a real server wait for most
-// of their time.
-const waiting = "8"
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", waiting); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	testenv.Waiting(8) // stories on a real server wait
 	testenv.Main(m)
 }
 
