@@ -6,8 +6,8 @@
 // cloud's. Needed are root, the packages of dev/packages.txt, and PyPI for the
 // first run, which makes .venv/clients (integration/venv).
 //
-// `make test` walks the short way: all of it at the newest microversion, what
-// differs at older ones, with the client in one Python process. `make
+// `make test` walks the short way: all of it at the newest microversion; at older
+// ones a server is made, looked at and deleted; with the client in one Python process. `make
 // integration-walk` (HOLDFAST_TEST_FULL=1) walks all of it at each microversion
 // and starts the client anew for every command. What needs several real hosts
 // has a tag: `make integration-moves`.

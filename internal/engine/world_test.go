@@ -15,7 +15,11 @@ import (
 	"holdfast.dev/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.Waiting(8) // for ticks of the loops
+	testenv.Examples(40)
+	testenv.Main(m)
+}
 
 // world is an engine with a database of its own.
 type world struct {

@@ -48,14 +48,25 @@ func Run(m *testing.M) int {
 // Waiting lets n of a package's tests run at once, instead of one for each
 // processor: of those that wait for most of their time. What the command line says
 // has precedence. It is called before Main.
-func Waiting(n int) {
+func Waiting(n int) { unlessSaid("test.parallel", n) }
+
+// Examples has a package's properties over the database tried with n examples
+// instead of a hundred, but in full (HOLDFAST_TEST_FULL) and where the command line
+// says otherwise. It is called before Main.
+func Examples(n int) {
+	if os.Getenv("HOLDFAST_TEST_FULL") == "" {
+		unlessSaid("rapid.checks", n)
+	}
+}
+
+func unlessSaid(name string, n int) {
 	flag.Parse()
 	said := false
-	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == name })
 	if said {
 		return
 	}
-	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
 		fmt.Fprintln(os.Stderr, "testenv:", err)
 		os.Exit(1)
 	}

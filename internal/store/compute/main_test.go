@@ -6,4 +6,7 @@ import (
 	"holdfast.dev/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) {
+	testenv.Examples(40)
+	testenv.Main(m)
+}
