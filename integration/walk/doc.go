@@ -7,8 +7,8 @@
 // first run, which makes .venv/clients (integration/venv).
 //
 // `make test` walks the short way: all of it at the newest microversion; at older
-// ones a server is made, looked at and deleted; with the client in one Python process. `make
-// integration-walk` (HOLDFAST_TEST_FULL=1) walks all of it at each microversion
-// and starts the client anew for every command. What needs several real hosts
-// has a tag: `make integration-moves`.
+// ones a server is made, looked at and deleted; with the client in one Python
+// process. `make integration-walk` (HOLDFAST_TEST_FULL=1) walks all of it at each
+// microversion and starts the client anew for every command. What needs several
+// real hosts has a tag: `make integration-moves`.
 package walk
