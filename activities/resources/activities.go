@@ -109,7 +109,10 @@ func (j *job) asked() (int64, error) {
 	if err := json.Unmarshal(j.op.Input, &in); err != nil {
 		return 0, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
 	}
-	if in.Template == 0 {
+	switch {
+	case j.phase == steps.Back:
+		return in.Previous, nil
+	case in.Template == 0:
 		return j.stack.TemplateID, nil
 	}
 	return in.Template, nil

@@ -18,11 +18,13 @@ func (a *Activities) Fail(ctx context.Context, in steps.FailIn) (out steps.FailO
 		if err != nil {
 			return err
 		}
-		rows, err := orchestration.ResourcesWithNeeds(ctx, tx, j.stack.ID, []int64{in.ID})
+		rows, err := orchestration.ResourcesWithNeeds(ctx, tx, j.stack.ID, []int64{max(in.ID, -in.ID)})
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(rows, func(r *orchestration.Resource) bool { return r.ID == in.ID })
+		at := slices.IndexFunc(rows, func(r *orchestration.Resource) bool {
+			return r.ID == -in.ID || r.ID == in.ID && r.ReplacedBy == 0 || r.Replaces == in.ID && in.ID > 0
+		})
 		if at < 0 {
 			out.Reason = in.Reason
 			return nil

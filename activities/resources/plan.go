@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot/graph"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/orchestration"
@@ -26,7 +28,7 @@ func (a *Activities) Plan(ctx context.Context, in steps.PlanIn) (out steps.PlanO
 			return err
 		}
 		switch in.Phase {
-		case steps.Make:
+		case steps.Make, steps.Back:
 			out, err = j.planMake(ctx, tx, rows)
 		case steps.Clear:
 			out = j.planClear(rows)
@@ -38,7 +40,8 @@ func (a *Activities) Plan(ctx context.Context, in steps.PlanIn) (out steps.PlanO
 	return out, err
 }
 
-// planMake has a row for every resource of the template.
+// planMake has a row for every resource of the template, and after those the
+// taking away of whatever was there before an update.
 func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.Resource) (steps.PlanOut, error) {
 	template, err := j.asked()
 	if err != nil {
@@ -48,19 +51,26 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 	if err != nil {
 		return steps.PlanOut{}, err
 	}
-	g, names, err := d.Graph()
+	next, names, err := d.Graph()
 	if err != nil {
 		return steps.PlanOut{}, err
 	}
-	there := map[string]*orchestration.Resource{}
+	if j.phase == steps.Back {
+		if err := takeBack(ctx, tx, rows, template); err != nil {
+			return steps.PlanOut{}, err
+		}
+	}
+	now := map[string]*orchestration.Resource{}
 	for _, r := range rows {
-		there[r.Name] = r
+		if r.ReplacedBy == 0 {
+			now[r.Name] = r
+		}
 	}
 	var missing []*orchestration.Resource
 	for _, name := range names {
-		if there[name] == nil {
-			there[name] = &orchestration.Resource{Name: name, Type: d.Resource(name).Type}
-			missing = append(missing, there[name])
+		if now[name] == nil {
+			now[name] = &orchestration.Resource{Name: name, Type: d.Resource(name).Type}
+			missing = append(missing, now[name])
 		}
 	}
 	if len(missing) > 0 {
@@ -68,17 +78,69 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 			return steps.PlanOut{}, err
 		}
 	}
-	out := steps.PlanOut{Needs: g.Needs}
+	var out steps.PlanOut
 	for node, name := range names {
-		r := there[name]
+		r := now[name]
 		out.IDs = append(out.IDs, r.ID)
-		r.Requires = nil
-		for _, need := range g.Needs[node] {
-			r.Requires = append(r.Requires, there[names[need]].ID)
+		if slices.Contains(missing, r) {
+			for _, need := range next.Needs[node] {
+				r.Requires = append(r.Requires, now[names[need]].ID)
+			}
 		}
-		j.describe(&out, node, r)
+		j.describe(&out, node, r, d.Resource(name).Type)
 	}
-	return out, orchestration.PutRequires(ctx, tx, missing)
+	if err := orchestration.PutRequires(ctx, tx, missing); err != nil || j.op.Kind == operations.StackCreate {
+		out.Needs = next.Needs
+		return out, err
+	}
+	out.Needs, err = j.cleanUp(&out, next, names, rows)
+	return out, err
+}
+
+// takeBack gives their places back to resources that were replaced and are still
+// there as the template of before had them.
+func takeBack(ctx context.Context, tx store.Tx, rows []*orchestration.Resource, template int64) error {
+	byID := map[int64]*orchestration.Resource{}
+	for _, r := range rows {
+		byID[r.ID] = r
+	}
+	var changed []*orchestration.Resource
+	for _, r := range rows {
+		was := byID[r.Replaces]
+		if r.ReplacedBy != 0 || was == nil || was.Status != orchestration.Complete || was.TemplateID != template {
+			continue
+		}
+		was.ReplacedBy, was.Replaces, r.Replaces, r.ReplacedBy = 0, r.ID, 0, was.ID
+		changed = append(changed, was, r)
+	}
+	return orchestration.PutResources(ctx, tx, changed)
+}
+
+// cleanUp is the graph of an update: the making, and the taking away of what was
+// there.
+func (j *job) cleanUp(out *steps.PlanOut, next graph.Graph, names []string, rows []*orchestration.Resource) ([][]int, error) {
+	nodes := map[int64]int{}
+	for i, r := range rows {
+		nodes[r.ID] = i
+	}
+	var edges []graph.Edge
+	successor := make([]int, len(rows))
+	for i, r := range rows {
+		successor[i] = slices.Index(names, r.Name) // graph.None is -1 too
+		for _, id := range r.Requires {
+			if need, ok := nodes[id]; ok {
+				edges = append(edges, graph.Edge{Node: i, Needs: need})
+			}
+		}
+		out.IDs = append(out.IDs, -r.ID)
+		j.describe(out, next.Len()+i, nil, r.Type)
+	}
+	before, err := graph.New(len(rows), edges)
+	if err != nil {
+		return nil, err
+	}
+	g, err := graph.Merge(next, before, successor)
+	return g.Needs, err
 }
 
 // planClear has the rows there are, each after those that need it.
@@ -87,8 +149,8 @@ func (j *job) planClear(rows []*orchestration.Resource) steps.PlanOut {
 	nodes := map[int64]int{}
 	for node, r := range rows {
 		nodes[r.ID] = node
-		out.IDs = append(out.IDs, r.ID)
-		j.describe(&out, node, r)
+		out.IDs = append(out.IDs, -r.ID)
+		j.describe(&out, node, nil, r.Type)
 	}
 	for node, r := range rows {
 		for _, id := range r.Requires {
@@ -103,12 +165,13 @@ func (j *job) planClear(rows []*orchestration.Resource) steps.PlanOut {
 	return out
 }
 
-// describe says of a node what a traversal has to know.
-func (j *job) describe(out *steps.PlanOut, node int, r *orchestration.Resource) {
-	if t := j.o.Types[r.Type]; t == nil || t.Instant() {
+// describe says of a node what a traversal has to know: what its type is, and of
+// one that is made whether that is done.
+func (j *job) describe(out *steps.PlanOut, node int, r *orchestration.Resource, typ string) {
+	if t := j.o.Types[typ]; t == nil || t.Instant() {
 		out.Instant = append(out.Instant, node)
 	}
-	if r.DoneIn == j.traversal && r.Status == orchestration.Complete {
+	if r != nil && r.DoneIn == j.traversal && r.Status == orchestration.Complete {
 		out.Done = append(out.Done, node)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/graph"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/resourcetype"
@@ -59,6 +60,10 @@ func (o *outside) Create(_ context.Context, c *resources.Call) (time.Duration, e
 	o.there[c.Mark] = true
 	c.PhysicalID = "outside-" + c.Mark
 	return 0, nil
+}
+
+func (o *outside) Update(ctx context.Context, c *resources.Call, _ []string) (time.Duration, error) {
+	return o.Create(ctx, c)
 }
 
 func (o *outside) Delete(_ context.Context, c *resources.Call) (time.Duration, error) {
@@ -106,11 +111,15 @@ func (w *world) registry() *resourcetype.Registry {
 }
 
 // begin has an operation on the stack begun.
-func (w *world) begin(kind operations.Kind) steps.Fence {
+func (w *world) begin(kind operations.Kind, input ...any) steps.Fence {
 	w.Helper()
 	var accepted engine.Accepted
 	computetest.InTx(w.T, w.db, func(tx store.Tx) (err error) {
-		accepted, err = w.engine.Accept(w.Context(), tx, engine.Request{Kind: kind, ResourceID: w.stack.ID, ProjectID: "p"})
+		request := engine.Request{Kind: kind, ResourceID: w.stack.ID, ProjectID: "p"}
+		if len(input) > 0 {
+			request.Input = input[0]
+		}
+		accepted, err = w.engine.Accept(w.Context(), tx, request)
 		return err
 	})
 	begun, err := w.records().Begin(w.Context(), steps.BeginIn{OperationID: accepted.OperationID, RunID: "run"})
@@ -226,7 +235,7 @@ func TestMakeAndClear(t *testing.T) {
 	}
 	w.fence = w.begin(operations.StackDelete)
 	plan = w.plan(steps.Clear)
-	if !reflect.DeepEqual(plan.Needs, [][]int{{1, 2}, {2}, nil}) {
+	if !reflect.DeepEqual(plan.Needs, [][]int{{1, 2}, {2}, nil}) || plan.IDs[0] >= 0 {
 		t.Fatalf("the plan is %+v", plan)
 	}
 	if out := w.batch(steps.Clear, plan.IDs[2], plan.IDs[1], plan.IDs[0]); len(out.Done) != 3 || out.Failed != nil {
@@ -419,5 +428,152 @@ func TestNothingSecretInAPlan(t *testing.T) {
 	text, err := json.Marshal(plan)
 	if err != nil || strings.Contains(string(text), "word") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// ask has the stack asked to be another, by an update that runs.
+func (w *world) ask(template string) {
+	w.Helper()
+	request, err := stacks.ParseRequest(value.NewMap("template", template))
+	if err != nil {
+		w.Fatal(err)
+	}
+	d, err := request.Define(hot.Identity{Project: "p", Name: "s", ID: w.stack.ID}, w.registry())
+	if err != nil {
+		w.Fatal(err)
+	}
+	row, err := d.Row(w.stack.ID, w.box)
+	if err != nil {
+		w.Fatal(err)
+	}
+	before := w.stack.TemplateID
+	computetest.InTx(w.T, w.db, func(tx store.Tx) error { return orchestration.PutUpdate(w.Context(), tx, w.stack, row) })
+	w.fence = w.begin(operations.StackUpdate, steps.TraversalInput{Template: row.ID, Previous: before})
+}
+
+// made has the stack made, and the create over.
+func (w *world) made() {
+	w.Helper()
+	if out := w.batch(steps.Make, w.plan(steps.Make).IDs...); out.Failed != nil {
+		w.Fatalf("%+v", out)
+	}
+	w.end("CREATE", "COMPLETE")
+}
+
+func (w *world) end(action, status string) {
+	w.Helper()
+	_, err := w.records().Finish(w.Context(), steps.FinishIn{Fence: w.fence, Result: operations.ResultDone, Stack: &steps.StackOutcome{Action: action, Status: status}})
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// follow does all that a plan says, one after the other.
+func (w *world) follow(phase steps.Phase) (last steps.WorkOut) {
+	w.Helper()
+	plan := w.plan(phase)
+	order, err := graph.Graph{Needs: plan.Needs}.Order()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, node := range order {
+		if slices.Contains(plan.Done, node) {
+			continue
+		}
+		if last = w.batch(phase, plan.IDs[node]); last.Failed != nil {
+			return last
+		}
+	}
+	return last
+}
+
+const before = `
+heat_template_version: 2021-04-16
+resources:
+  kept: {type: OS::Heat::RandomString}
+  changed: {type: OS::Heat::Value, properties: {value: 1}}
+  replaced: {type: OS::Heat::RandomString, properties: {length: 5}}
+  uses: {type: OS::Heat::Value, properties: {value: {get_attr: [replaced, value]}}}
+  dropped: {type: OS::Heat::None, depends_on: kept}
+`
+
+const after = `
+heat_template_version: 2021-04-16
+resources:
+  kept: {type: OS::Heat::RandomString}
+  changed: {type: OS::Heat::Value, properties: {value: 2}}
+  replaced: {type: OS::Heat::RandomString, properties: {length: 6}}
+  uses: {type: OS::Heat::Value, properties: {value: {get_attr: [replaced, value]}}}
+  added: {type: OS::Heat::None, depends_on: changed}
+`
+
+// An update keeps, changes, replaces, adds and drops; what is replaced goes once
+// nothing uses it; twice asked, nothing more is done.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, before)
+	w.made()
+	was := w.rows()
+	w.ask(after)
+	for range 2 {
+		if out := w.follow(steps.Make); out.Failed != nil {
+			t.Fatalf("%+v", out.Failed)
+		}
+	}
+	now := w.rows()
+	if len(now) != 5 || now["dropped"] != nil || now["added"].Action != "CREATE" {
+		t.Errorf("resources %v", now)
+	}
+	for name, action := range map[string]string{"kept": "CREATE", "changed": "UPDATE", "uses": "UPDATE"} {
+		if now[name].ID != was[name].ID || now[name].Action != action || now[name].Status != "COMPLETE" {
+			t.Errorf("%s is %+v", name, now[name])
+		}
+	}
+	if now["replaced"].ID == was["replaced"].ID || now["replaced"].Replaces != 0 {
+		t.Errorf("the replacement is %+v", now["replaced"])
+	}
+	used, err := stacks.OpenState(now["uses"], w.box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := used.Attributes.Get("value"); len(v.(string)) != 6 || !slices.Equal(now["uses"].Requires, []int64{now["replaced"].ID}) {
+		t.Errorf("what uses it says %v and needs %v", v, now["uses"].Requires)
+	}
+	w.end("UPDATE", "COMPLETE")
+	var templates int
+	if err := w.db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM orchestration.templates`).Scan(&templates); err != nil || templates != 1 {
+		t.Errorf("%d templates are kept (%v)", templates, err)
+	}
+}
+
+// An update that fails is taken back: what was replaced has its place again, what
+// was added is gone.
+func TestBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, before)
+	w.made()
+	was := w.rows()
+	w.ask(after + "  bad: {type: OS::Heat::TestResource, depends_on: [added, uses], properties: {fail: true}}\n")
+	if out := w.follow(steps.Make); out.Failed == nil {
+		t.Fatal("nothing has failed")
+	}
+	if _, err := w.records().Advance(t.Context(), steps.AdvanceIn{Fence: w.fence, Step: operations.StepRollback, Attempt: 1, Message: "why"}); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.follow(steps.Back); out.Failed != nil {
+		t.Fatalf("%+v", out.Failed)
+	}
+	now := w.rows()
+	if len(now) != 5 || now["added"] != nil || now["bad"] != nil {
+		t.Errorf("resources %v", now)
+	}
+	for _, name := range []string{"kept", "changed", "replaced", "uses", "dropped"} {
+		if now[name] == nil || now[name].ID != was[name].ID || now[name].ReplacedBy != 0 || now[name].Status != "COMPLETE" {
+			t.Errorf("%s is %+v, was %+v", name, now[name], was[name])
+		}
+	}
+	s, err := orchestration.GetStack(t.Context(), w.db.Pool, "p", w.stack.ID)
+	if err != nil || s.State() != "ROLLBACK_IN_PROGRESS" || s.Reason != "why" || s.TemplateID == w.stack.TemplateID {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -21,8 +21,17 @@ type Type interface {
 	Instant() bool
 	// Create makes the resource, gives it its PhysicalID and fills in Attributes.
 	Create(ctx context.Context, c *Call) (wait time.Duration, err error)
+	// Update makes it as the properties say, of which those named have changed.
+	// Only what may be changed in place has.
+	Update(ctx context.Context, c *Call, changed []string) (wait time.Duration, err error)
 	// Delete takes it away; what is gone already is success.
 	Delete(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
+// Replacer is a Type that is replaced for some changes that may be made in place.
+type Replacer interface {
+	// Replaces says whether it is, for what was before and what is asked for.
+	Replaces(before, asked *value.Map, changed []string) bool
 }
 
 // Call is one call of a type.
@@ -30,7 +39,7 @@ type Call struct {
 	// Name is the resource's in its template; Mark names it among all there are,
 	// and is the same however often it is worked on.
 	Name, Mark string
-	// Action is CREATE or DELETE, as users see it.
+	// Action is CREATE, UPDATE or DELETE, as users see it.
 	Action string
 	// ProjectID is the project that the stack is in.
 	ProjectID string

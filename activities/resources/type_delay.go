@@ -19,6 +19,9 @@ func (Delay) Instant() bool { return true }
 // Create is idempotent by when it began to wait, and for how long.
 func (d Delay) Create(_ context.Context, c *Call) (time.Duration, error) { return d.wait(c), nil }
 
+// Update changes how long is waited next time.
+func (Delay) Update(context.Context, *Call, []string) (time.Duration, error) { return 0, nil }
+
 // Delete is idempotent as Create is.
 func (d Delay) Delete(_ context.Context, c *Call) (time.Duration, error) { return d.wait(c), nil }
 

@@ -21,6 +21,9 @@ func (None) Create(_ context.Context, c *Call) (time.Duration, error) {
 	return 0, nil
 }
 
+// Update has nothing to change.
+func (None) Update(context.Context, *Call, []string) (time.Duration, error) { return 0, nil }
+
 // Delete has nothing to take away.
 func (None) Delete(context.Context, *Call) (time.Duration, error) { return 0, nil }
 
@@ -37,6 +40,11 @@ func (Value) Create(_ context.Context, c *Call) (time.Duration, error) {
 	c.PhysicalID = c.Mark
 	c.Attributes.Set("value", v)
 	return 0, nil
+}
+
+// Update is idempotent as Create is.
+func (v Value) Update(ctx context.Context, c *Call, _ []string) (time.Duration, error) {
+	return v.Create(ctx, c)
 }
 
 // valueTypes are the types of values by the names that templates use.

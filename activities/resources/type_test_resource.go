@@ -4,6 +4,7 @@ package resources
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,20 @@ func (Test) Create(_ context.Context, c *Call) (time.Duration, error) {
 		return 0, value.Errorf(hot.ValueError, "Test Resource failed %s", c.Name)
 	}
 	return 0, nil
+}
+
+// Replaces says that it is, if it is told so and its value changes.
+func (Test) Replaces(_, asked *value.Map, changed []string) bool {
+	told, _ := asked.Get("update_replace")
+	return told == true && slices.Contains(changed, "value")
+}
+
+// Update is idempotent as Create is; only a new value takes time.
+func (t Test) Update(ctx context.Context, c *Call, changed []string) (time.Duration, error) {
+	if !slices.Contains(changed, "value") {
+		return 0, nil
+	}
+	return t.Create(ctx, c)
 }
 
 // Delete waits, and is idempotent by when it began to.

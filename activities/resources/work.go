@@ -12,7 +12,6 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
-	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -25,7 +24,7 @@ const changed = "state changed"
 // shift is what one transaction does of the work on some resources.
 type shift struct {
 	*job
-	definition *stacks.Definition // of Make
+	definition *stacks.Definition // of what is made; nil if all is taken away
 	template   int64
 	world      *stacks.World
 	rows       map[int64]*orchestration.Resource
@@ -51,7 +50,7 @@ func (a *Activities) Batch(ctx context.Context, in steps.WorkIn) (out steps.Work
 			if s.waitsForOne(id, open) {
 				continue
 			}
-			if err := s.work(ctx, id); err != nil {
+			if err := s.work(ctx, tx, id); err != nil {
 				return err
 			}
 			open[id] = !slices.Contains(s.out.Done, id)
@@ -77,7 +76,7 @@ func (a *Activities) Work(ctx context.Context, in steps.WorkIn) (out steps.WorkO
 		if s, err = a.shift(ctx, tx, in); err != nil {
 			return err
 		}
-		if c, err = s.begin(in.IDs[0]); err != nil {
+		if c, err = s.begin(ctx, tx, in.IDs[0]); err != nil {
 			return err
 		}
 		return s.write(ctx, tx)
@@ -89,7 +88,7 @@ func (a *Activities) Work(ctx context.Context, in steps.WorkIn) (out steps.WorkO
 		return out, err
 	}
 	a.beat(ctx)
-	wait, failure := s.call(ctx, c, s.rows[in.IDs[0]])
+	wait, failure := s.call(ctx, c, in.IDs[0])
 	if faults.Is(failure, faults.Unavailable) || ctx.Err() != nil {
 		return out, errors.Join(ctx.Err(), failure)
 	}
@@ -125,7 +124,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 	if s.now, err = j.now(ctx); err != nil {
 		return nil, err
 	}
-	if in.Phase == steps.Make {
+	if in.Phase != steps.Clear {
 		if s.template, err = j.asked(); err != nil {
 			return nil, err
 		}
@@ -133,7 +132,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 			return nil, err
 		}
 	}
-	rows, err := orchestration.ResourcesWithNeeds(ctx, tx, j.stack.ID, in.IDs)
+	rows, err := s.read(ctx, tx, in.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -145,116 +144,115 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 }
 
 // waitsForOne says whether a resource has to wait for one of those that are open:
-// it needs that one or, where resources are taken away, is needed by it.
+// for what it needs, or where it is taken away for what needs it and for what takes
+// its place.
 func (s *shift) waitsForOne(id int64, open map[int64]bool) bool {
 	of := func(r *orchestration.Resource, need int64) bool { return r != nil && slices.Contains(r.Requires, need) }
 	for other, is := range open {
-		if is && (s.phase == steps.Make && of(s.rows[id], other) || s.phase == steps.Clear && of(s.rows[other], id)) {
+		r, o := s.rows[max(id, -id)], s.rows[max(other, -other)]
+		switch {
+		case !is || id == other:
+		case id > 0 && other > 0 && of(r, other), id < 0 && other < 0 && of(o, -id):
+			return true
+		case id < 0 && other > 0 && r != nil && o != nil && r.Name == o.Name:
 			return true
 		}
 	}
 	return false
 }
 
+// current is the row that the work on a node is about: the one of its number, or
+// what has taken the place of that.
+func (s *shift) current(id int64) *orchestration.Resource {
+	if id < 0 {
+		return s.rows[-id]
+	}
+	r := s.rows[id]
+	for r != nil && r.ReplacedBy != 0 && s.rows[r.ReplacedBy] != nil {
+		r = s.rows[r.ReplacedBy]
+	}
+	return r
+}
+
 // work does what can be done of one resource now.
-func (s *shift) work(ctx context.Context, id int64) error {
-	c, err := s.begin(id)
+func (s *shift) work(ctx context.Context, tx store.Tx, id int64) error {
+	c, err := s.begin(ctx, tx, id)
 	if err != nil || c == nil {
 		return err
 	}
-	wait, failure := s.call(ctx, c, s.rows[id])
+	wait, failure := s.call(ctx, c, id)
 	return s.end(id, c, wait, failure)
-}
-
-// action is what the phase does to a resource.
-func (s *shift) action() string {
-	if s.phase == steps.Clear {
-		return orchestration.ActionDelete
-	}
-	return orchestration.ActionCreate
 }
 
 // begin shows that a resource is worked on, and gives the call to its type; nil
 // if there is nothing to call: it is done, it waits, or it can't be begun.
-func (s *shift) begin(id int64) (*Call, error) {
-	r := s.rows[id]
+func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error) {
+	r := s.current(id)
 	switch {
 	case r != nil && r.DoneIn == s.traversal && r.Status == orchestration.Failed:
 		s.out.Failed = &steps.FailedResource{ID: id, Reason: reasonOf(r)}
 		return nil, nil
-	case r == nil, r.DoneIn == s.traversal:
+	case r == nil, r.DoneIn == s.traversal && id > 0, id < 0 && s.stays(r):
 		s.out.Done = append(s.out.Done, id)
 		return nil, nil
 	case r.WakeAt != nil && r.WakeAt.After(s.now):
 		s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: r.WakeAt.Sub(s.now)})
 		return nil, nil
-	case s.phase == steps.Clear && r.Action == orchestration.ActionInit:
-		s.gone = append(s.gone, id)
+	case id < 0 && r.Action == orchestration.ActionInit:
+		s.gone = append(s.gone, r.ID)
 		s.out.Done = append(s.out.Done, id)
 		return nil, nil
 	}
-	state, err := s.world.Of(r.Name)
+	if id > 0 {
+		next, err := s.ask(ctx, tx, id, r)
+		if err != nil || next == nil {
+			return nil, err
+		}
+		r = next
+	} else if r.Action != orchestration.ActionDelete || r.Status != orchestration.InProgress {
+		s.show(r, orchestration.ActionDelete)
+	}
+	state, err := s.world.Of(r)
 	if err != nil {
 		return nil, err
-	}
-	if r.Action != s.action() || r.Status != orchestration.InProgress {
-		r.Action, r.Status, r.Reason = s.action(), orchestration.InProgress, changed
-		s.tell(r)
-		if s.phase == steps.Make {
-			if err := s.resolve(r, state); err != nil {
-				s.fail(r, err)
-				return nil, nil
-			}
-		}
 	}
 	s.keep(r)
 	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference}, nil
 }
 
-// resolve works out what the template says of a resource, as things are now.
-func (s *shift) resolve(r *orchestration.Resource, state *stacks.State) error {
-	def := s.definition.Resource(r.Name)
-	if def == nil {
-		return faults.New(faults.Internal, "NoDefinition", "the template has no resource %s", r.Name)
-	}
-	t, err := s.definition.TypeOf(def)
-	if err != nil {
-		return err
-	}
-	if state.Properties, err = s.definition.Resolve(def, t, s.world); err != nil {
-		return err
-	}
-	metadata, err := def.Metadata(s.world)
-	if err != nil {
-		return err
-	}
-	text, err := metadata.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	r.Metadata, r.DeletionPolicy, r.TemplateID = string(text), def.DeletionPolicy, s.template
-	return nil
+// stays says of a row of before that it is a resource of the template still.
+func (s *shift) stays(r *orchestration.Resource) bool {
+	return s.definition != nil && r.ReplacedBy == 0 && s.definition.Resource(r.Name) != nil
+}
+
+// show has a resource be seen to be worked on.
+func (s *shift) show(r *orchestration.Resource, action string) {
+	r.Action, r.Status, r.Reason = action, orchestration.InProgress, changed
+	s.tell(r)
 }
 
 // call has the type do its part.
-func (s *shift) call(ctx context.Context, c *Call, r *orchestration.Resource) (time.Duration, error) {
+func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, error) {
+	r := s.current(id)
 	t := s.o.Types[r.Type]
 	switch {
 	case t == nil:
 		return 0, faults.New(faults.Invalid, hot.NotFound, "The Resource Type (%s) could not be found.", r.Type)
-	case s.phase == steps.Clear && r.DeletionPolicy == "Retain":
+	case id < 0 && r.DeletionPolicy == "Retain":
 		return 0, nil
-	case s.phase == steps.Clear:
+	case id < 0:
 		return t.Delete(ctx, c)
+	case c.Action == orchestration.ActionUpdate:
+		return t.Update(ctx, c, changing(c.Data))
 	}
 	return t.Create(ctx, c)
 }
 
 // end writes down what came of a call.
 func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error {
-	r := s.rows[id]
-	state, err := s.world.Of(r.Name)
+	r := s.current(id)
+	state, err := s.world.Of(r)
 	if err != nil {
 		return err
 	}
@@ -262,7 +260,7 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	state.Data, state.Attributes, state.Reference = c.Data, c.Attributes, c.Reference
 	switch {
 	case failure != nil:
-		s.fail(r, failure)
+		s.fail(id, r, failure)
 		return nil
 	case wait > 0:
 		at := s.now.Add(wait)
@@ -272,23 +270,21 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 		r.Status, r.Reason, r.DoneIn = orchestration.Complete, changed, s.traversal
 		s.tell(r)
 		s.out.Done = append(s.out.Done, id)
-		if s.phase == steps.Clear {
-			s.gone = append(s.gone, id)
+		if id < 0 {
+			s.gone = append(s.gone, r.ID)
 			return nil
 		}
-		state.Data = withoutWaits(state.Data)
+		state.Data = state.Data.Without(waitKey(c.Action), changingKey)
+		if err := s.require(r); err != nil {
+			return err
+		}
 	}
 	s.keep(r)
 	return nil
 }
 
-// withoutWaits is a type's data without what it had begun to wait for.
-func withoutWaits(data *value.Map) *value.Map {
-	return data.Without(waitKey(orchestration.ActionCreate))
-}
-
 // fail ends a resource's part by its failure, in the original's words.
-func (s *shift) fail(r *orchestration.Resource, failure error) {
+func (s *shift) fail(id int64, r *orchestration.Resource, failure error) {
 	class, text := hot.Class(failure), failure.Error()
 	if class == "" {
 		f := faults.As(failure)
@@ -297,7 +293,7 @@ func (s *shift) fail(r *orchestration.Resource, failure error) {
 	r.DoneIn = s.traversal
 	r.Status, r.Reason, r.WakeAt = orchestration.Failed, class+": resources."+r.Name+": "+text, nil
 	s.tell(r)
-	s.out.Failed = &steps.FailedResource{ID: r.ID, Reason: reasonOf(r)}
+	s.out.Failed = &steps.FailedResource{ID: id, Reason: reasonOf(r)}
 	s.keep(r)
 }
 
@@ -315,7 +311,7 @@ func (s *shift) keep(r *orchestration.Resource) {
 // write writes all that the shift has done.
 func (s *shift) write(ctx context.Context, tx store.Tx) error {
 	for _, r := range s.touched {
-		state, err := s.world.Of(r.Name)
+		state, err := s.world.Of(r)
 		if err != nil {
 			return err
 		}

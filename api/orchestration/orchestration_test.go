@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/api/orchestration"
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/resourcetype"
@@ -299,6 +300,59 @@ func (c *cloud) names(query string) string {
 	return strings.Join(names, " ")
 }
 
+// What is told of each type is what the contract has of it.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	var contract struct {
+		Types map[string]struct {
+			Properties map[string]map[string]any
+			Attributes map[string]map[string]any
+			Support    map[string]any `json:"support_status"`
+		}
+	}
+	contracttest.Read(t, "orchestration/resource-types.json", &contract)
+	_, answer, _ := c.ask("reader", "GET", "/resource_types", "")
+	types := answer["resource_types"].([]any)
+	if len(types) != 5 {
+		t.Errorf("%v", types)
+	}
+	for _, name := range types {
+		_, shown, _ := c.ask("reader", "GET", "/resource_types/"+name.(string), "")
+		want := contract.Types[name.(string)]
+		for property, p := range shown["properties"].(map[string]any) {
+			told, known := p.(map[string]any), want.Properties[property]
+			for key, v := range told {
+				if !reflect.DeepEqual(v, known[key]) && key != "schema" {
+					t.Errorf("%s %s %s: %v, want %v", name, property, key, v, known[key])
+				}
+			}
+			if (told["schema"] == nil) != (known["schema"] == nil) || (told["default"] == nil) != (known["default"] == nil) {
+				t.Errorf("%s %s: %v, want %v", name, property, told, known)
+			}
+		}
+		if got := shown["attributes"].(map[string]any); len(got) != len(want.Attributes) {
+			t.Errorf("%s has the attributes %v", name, got)
+		}
+		if got := shown["support_status"].(map[string]any); got["status"] != want.Support["status"] || got["version"] != want.Support["version"] {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for path, want := range map[string]string{
+		"/resource_types/OS::No":               "The Resource Type (OS::No) could not be found.",
+		"/resource_types?support_status=GREAT": "Data supplied was not valid: Invalid support status and should be one of ('UNKNOWN', 'SUPPORTED', 'DEPRECATED', 'UNSUPPORTED', 'HIDDEN')",
+	} {
+		if _, answer, _ := c.ask("reader", "GET", path, ""); answer["error"].(map[string]any)["message"] != want {
+			t.Errorf("%s: %v", path, answer)
+		}
+	}
+	for query, n := range map[string]int{"name=OS::Heat::[VD]": 2, "name=Value": 0, "name=(": 0, "support_status=HIDDEN": 0, "with_description=true": 5, "version=5.0.0": 2} {
+		if _, answer, _ := c.ask("reader", "GET", "/resource_types?"+query, ""); len(answer["resource_types"].([]any)) != n {
+			t.Errorf("%s: %v", query, answer)
+		}
+	}
+}
+
 func TestTemplatesAreToldOf(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -316,5 +370,56 @@ func TestTemplatesAreToldOf(t *testing.T) {
 	}
 	if status, _, _ := c.ask("alice", "GET", "/template_versions/x/functions", ""); status != 404 {
 		t.Errorf("%d", status)
+	}
+}
+
+// An update is shown at once; one that takes over from another too. What can't be
+// updated says why.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.create("one")
+	at := "/stacks/one/" + id
+	parameters := `"parameters": {"n": 1, "keep": 2}, `
+	template := `"template": {"heat_template_version": "2021-04-16", "parameters": {"n": {"type": "number"},
+		"keep": {"type": "number", "immutable": true}}, "outputs": {"n": {"value": {"get_param": "n"}}}}`
+	status, answer, _ := c.ask("alice", "PUT", at, `{`+parameters+template+`}`)
+	if status != 202 || answer["code"] != "202 Accepted" {
+		t.Fatalf("%d %v", status, answer)
+	}
+	show := func() map[string]any {
+		_, answer, _ := c.ask("alice", "GET", at, "")
+		return answer["stack"].(map[string]any)
+	}
+	if s := show(); s["stack_status"] != "UPDATE_IN_PROGRESS" || s["description"] != "No description" || len(s["tags"].([]any)) != 0 || s["timeout_mins"] != 5.0 {
+		t.Errorf("%v", s)
+	}
+	if status, answer, _ := c.ask("alice", "PATCH", at, `{"parameters": {"n": 7}, "template": null, "tags": null}`); status != 202 {
+		t.Errorf("%d %v", status, answer)
+	}
+	if p := show()["parameters"].(map[string]any); p["n"] != "7" || p["keep"] != "2" {
+		t.Errorf("%v", p)
+	}
+	for _, row := range []struct{ token, method, body, class, text string }{
+		{"alice", "PUT", `{}`, "HTTPBadRequest", "No template specified"},
+		{"alice", "PATCH", "", "HTTPBadRequest", "The server could not comply with the request since it is either malformed or otherwise incorrect."},
+		{"alice", "PATCH", `{"parameters": {"keep": 3}}`, "ImmutableParameterModified", "The following parameters are immutable and may not be updated: keep"},
+		{"reader", "PATCH", `{"parameters": {"n": 3}}`, "Forbidden", "You are not authorized to use stacks:update_patch."},
+		{"reader", "PUT", `{` + template + `}`, "Forbidden", "You are not authorized to use stacks:update."},
+	} {
+		_, answer, _ := c.ask(row.token, row.method, at, row.body)
+		fault, _ := answer["error"].(map[string]any)
+		if fault["type"] != row.class || fault["message"] != row.text {
+			t.Errorf("%s %s: %v, want %s %q", row.method, row.body, answer, row.class, row.text)
+		}
+	}
+	c.ask("alice", "DELETE", at, "")
+	_, answer, _ = c.ask("alice", "PATCH", at, `{}`)
+	if fault := answer["error"].(map[string]any); fault["type"] != "NotSupported" || fault["message"] != "Updating a stack when it is deleting is not supported." {
+		t.Errorf("%v", answer)
+	}
+	var open int
+	if err := c.db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM engine.operations WHERE finished_at IS NULL`).Scan(&open); err != nil || open != 1 {
+		t.Errorf("%d operations are open (%v)", open, err)
 	}
 }

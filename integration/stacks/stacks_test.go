@@ -104,6 +104,38 @@ outputs:
 		t.Errorf("%d events: %v", len(events), events)
 	}
 
+	// A newer update takes over from one that runs, and one that fails is taken back.
+	value := func(n, wait int) map[string]any {
+		return map[string]any{"disable_rollback": false, "template": fmt.Sprintf(`
+heat_template_version: 2021-04-16
+resources:
+  v: {type: OS::Heat::Value, properties: {value: %d}}
+  wait: {type: OS::Heat::TestResource, depends_on: v, properties: {action_wait_secs: {create: %d}, value: "%d", fail: %t}}
+outputs:
+  v: {value: {get_attr: [v, value]}}
+`, n, wait, n, n == 13)}
+	}
+	u.ask("PUT", one, value(1, 600), 202)
+	u.Eventually("the first update is at work", time.Minute, func(context.Context) error {
+		if resources := u.ask("GET", one+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
+			return fmt.Errorf("%v", resources)
+		}
+		return nil
+	})
+	u.ask("PUT", one, value(2, 0), 202)
+	s = u.await(one, "UPDATE_COMPLETE", time.Minute)
+	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
+		t.Errorf("the newer update says %v", out)
+	}
+	u.ask("PUT", one, value(13, 0), 202)
+	s = u.await(one, "ROLLBACK_COMPLETE", time.Minute)
+	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
+		t.Errorf("taken back, it says %v", out)
+	}
+	if resources := u.ask("GET", one+"/resources", nil, 200)["resources"].([]any); len(resources) != 2 {
+		t.Errorf("resources %v", resources)
+	}
+
 	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
 	s = u.await(broken, "CREATE_FAILED", time.Minute)
 	if want := "Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"; s["stack_status_reason"] != want {
@@ -166,5 +198,6 @@ resources:
 	u.await(carried, "CREATE_COMPLETE", time.Minute)
 	u.ask("DELETE", carried, nil, 204)
 	u.await(carried, "DELETE_COMPLETE", time.Minute)
+	client(t, u)
 	u.Audit()
 }

@@ -69,9 +69,10 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerCreateImage:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerCreateBackup:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 
-	StackCreate:  {StackDelete: Preempt},
+	StackCreate:  {StackUpdate: Preempt, StackDelete: Preempt},
+	StackUpdate:  {StackUpdate: Preempt, StackDelete: Preempt},
 	StackDelete:  {StackDelete: Join},
-	StackRecover: {StackDelete: Queue},
+	StackRecover: {StackUpdate: Queue, StackDelete: Queue},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of

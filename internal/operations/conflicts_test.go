@@ -96,6 +96,10 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerUnshelve, operations.ServerSoftDelete}:      operations.Preempt,
 	{operations.ServerUnshelve, operations.ServerResetState}:      operations.Preempt,
 
+	{operations.StackCreate, operations.StackUpdate}:  operations.Preempt,
+	{operations.StackUpdate, operations.StackUpdate}:  operations.Preempt,
+	{operations.StackUpdate, operations.StackDelete}:  operations.Preempt,
+	{operations.StackRecover, operations.StackUpdate}: operations.Queue,
 	{operations.StackCreate, operations.StackDelete}:  operations.Preempt,
 	{operations.StackDelete, operations.StackDelete}:  operations.Join,
 	{operations.StackRecover, operations.StackDelete}: operations.Queue,

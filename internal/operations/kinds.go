@@ -76,6 +76,7 @@ const (
 // Kinds of operation on stacks: each is one traversal of its resources.
 const (
 	StackCreate Kind = "stack.create"
+	StackUpdate Kind = "stack.update"
 	StackDelete Kind = "stack.delete"
 	// StackRecover ends a traversal whose workflow died by other hands than the
 	// engine's: a delete is finished, of any other the stack says FAILED.
@@ -203,6 +204,7 @@ var specs = []Spec{
 	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep}, Deadline: 24 * time.Hour},
 
 	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
+	{Kind: StackUpdate, Resource: Stack, Verb: "update", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackDelete, Resource: Stack, Verb: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
 }

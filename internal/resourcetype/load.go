@@ -217,3 +217,34 @@ func (b *bounds) of() *hot.Bounds {
 	}
 	return &hot.Bounds{Min: of(b.Min), Max: of(b.Max)}
 }
+
+// Described are the property's constraints in the words of the API.
+func (p *Property) Described() []map[string]any {
+	var all []map[string]any
+	for _, c := range p.Constraints {
+		switch {
+		case c.Range != nil:
+			all = append(all, map[string]any{"range": c.Range.described()})
+		case c.Length != nil:
+			all = append(all, map[string]any{"length": c.Length.described()})
+		case c.Pattern != "":
+			all = append(all, map[string]any{"allowed_pattern": c.Pattern})
+		case c.Custom != "":
+			all = append(all, map[string]any{"custom_constraint": c.Custom})
+		default:
+			all = append(all, map[string]any{"allowed_values": c.AllowedValues})
+		}
+	}
+	return all
+}
+
+func (b *bounds) described() map[string]any {
+	said := map[string]any{}
+	if b.Min != nil {
+		said["min"] = b.Min
+	}
+	if b.Max != nil {
+		said["max"] = b.Max
+	}
+	return said
+}

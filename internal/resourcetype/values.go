@@ -110,7 +110,7 @@ func (c check) list(p *Property, v any) (any, error) {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		return nil, value.Errorf(hot.TypeError, `"%s" is not a list`, value.Repr(value.Repr(v)))
+		return nil, value.Errorf(hot.TypeError, `"%s" is not a list`, value.Repr(v))
 	}
 	item, ok := p.Schema.Get("*")
 	if !ok {

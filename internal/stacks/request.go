@@ -4,6 +4,7 @@ package stacks
 
 import (
 	"fmt"
+	"maps"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
@@ -34,6 +35,49 @@ func ParseRequest(body *value.Map) (*Request, error) {
 		return nil, err
 	}
 	if r.Environment, err = r.merged(body); err != nil {
+		return nil, err
+	}
+	parameters, err := section(body, "parameters")
+	if err != nil {
+		return nil, err
+	}
+	r.Environment = r.Environment.WithParameters(parameters)
+	return r, nil
+}
+
+// ParsePatch reads a body that says what of a stack is to change.
+// Errors: Invalid.
+func ParsePatch(body *value.Map, now *Definition) (*Request, error) {
+	r := &Request{Template: now.Template}
+	if says(body, "template") || says(body, "template_url") {
+		var err error
+		if r.Template, err = template(body); err != nil {
+			return nil, err
+		}
+	}
+	more, err := files(body)
+	if err != nil {
+		return nil, err
+	}
+	r.Files = maps.Clone(now.Files)
+	if r.Files == nil {
+		r.Files = map[string]string{}
+	}
+	maps.Copy(r.Files, more)
+	if r.Environment, err = environment(body); err != nil {
+		return nil, err
+	}
+	if r.Environment, err = r.merged(body); err != nil {
+		return nil, err
+	}
+	given, _ := body.Get("clear_parameters")
+	cleared, ok := given.([]any)
+	if given != nil && !ok {
+		return nil, bad("clear_parameters must be a list")
+	}
+	before := *now.Environment
+	before.Parameters = before.Parameters.Without(cleared...)
+	if r.Environment, err = before.With(r.Environment); err != nil {
 		return nil, err
 	}
 	parameters, err := section(body, "parameters")
@@ -132,6 +176,13 @@ func (r *Request) merged(body *value.Map) (*hot.Environment, error) {
 		return nil, err
 	}
 	return r.Environment.MergeFiles(names, r.Files, schemas)
+}
+
+// says tells whether a body has a value of a name: clients send null for what they
+// don't mean.
+func says(body *value.Map, name string) bool {
+	v, _ := body.Get(name)
+	return v != nil
 }
 
 // section is a map in a body; one that isn't there is empty.

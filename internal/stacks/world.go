@@ -13,17 +13,19 @@ import (
 type World struct {
 	box    *secrets.Box
 	rows   map[string]*orchestration.Resource
-	states map[string]*State
+	states map[int64]*State
 }
 
 var _ hot.Attributes = (*World)(nil)
 
-// NewWorld makes the world of some rows. Of two resources of a name the later
-// counts.
+// NewWorld makes the world of some rows. Of several resources of a name the one
+// counts that no other takes the place of.
 func NewWorld(rows []*orchestration.Resource, box *secrets.Box) *World {
-	w := &World{box: box, rows: map[string]*orchestration.Resource{}, states: map[string]*State{}}
+	w := &World{box: box, rows: map[string]*orchestration.Resource{}, states: map[int64]*State{}}
 	for _, r := range rows {
-		w.rows[r.Name] = r
+		if w.rows[r.Name] == nil || r.ReplacedBy == 0 {
+			w.rows[r.Name] = r
+		}
 	}
 	return w
 }
@@ -31,15 +33,17 @@ func NewWorld(rows []*orchestration.Resource, box *secrets.Box) *World {
 // Row is the row of a resource; nil if there is none.
 func (w *World) Row(resource string) *orchestration.Resource { return w.rows[resource] }
 
-// Of is the state of a resource that has a row. What is changed of it is read
-// from then on.
-func (w *World) Of(resource string) (*State, error) {
-	if s := w.states[resource]; s != nil {
+// Put has a row count as the resource of its name.
+func (w *World) Put(r *orchestration.Resource) { w.rows[r.Name] = r }
+
+// Of is the state of a row. What is changed of it is read from then on.
+func (w *World) Of(r *orchestration.Resource) (*State, error) {
+	if s := w.states[r.ID]; s != nil {
 		return s, nil
 	}
-	s, err := OpenState(w.rows[resource], w.box)
+	s, err := OpenState(r, w.box)
 	if err == nil {
-		w.states[resource] = s
+		w.states[r.ID] = s
 	}
 	return s, err
 }
@@ -58,7 +62,7 @@ func (w *World) Reference(resource string) (any, error) {
 	if r == nil || r.PhysicalID == "" {
 		return resource, nil
 	}
-	s, err := w.Of(resource)
+	s, err := w.Of(w.rows[resource])
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func (w *World) All(resource string) (*value.Map, error) {
 	if w.rows[resource] == nil {
 		return nil, nil
 	}
-	s, err := w.Of(resource)
+	s, err := w.Of(w.rows[resource])
 	if err != nil {
 		return nil, err
 	}

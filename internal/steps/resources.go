@@ -40,6 +40,8 @@ type StackOutcome struct {
 type TraversalInput struct {
 	// Template is the row of the template that the stack is to be made by.
 	Template int64 `json:"template"`
+	// Previous is the one that it was made by before; 0 if there is none.
+	Previous int64 `json:"previous,omitempty"`
 }
 
 // Phase is what a traversal is for.
@@ -48,6 +50,8 @@ type Phase string
 const (
 	// Make has every resource of the template be there.
 	Make Phase = "make"
+	// Back is Make for the template that was there before.
+	Back Phase = "back"
 	// Clear has no resource be there.
 	Clear Phase = "clear"
 )
@@ -59,7 +63,8 @@ type PlanIn struct {
 }
 
 // PlanOut is a graph, of which a workflow knows nothing but numbers: node i is
-// the resource IDs[i], and needs those of the nodes Needs[i].
+// the resource IDs[i], and needs those of the nodes Needs[i]. A negative number is
+// the taking away of the resource of that number, if nothing needs it by then.
 type PlanOut struct {
 	IDs   []int64 `json:"ids,omitempty"`
 	Needs [][]int `json:"needs,omitempty"`

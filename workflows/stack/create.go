@@ -20,7 +20,6 @@ package stack
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
 )
@@ -31,25 +30,9 @@ func Create(ctx workflow.Context, ref steps.Ref) error {
 	if s == nil {
 		return err
 	}
-	outcome, err := create(ctx, s)
+	outcome, err := orRollBack(ctx, s, actionCreate, steps.Clear)
 	if workflow.IsContinueAsNewError(err) {
 		return err
 	}
 	return s.Close(outcome, err)
-}
-
-func create(ctx workflow.Context, s *saga.Saga) (saga.Outcome, error) {
-	why := s.Begun.Stack.Reason
-	if s.Begun.Step != operations.StepRollback {
-		outcome := saga.Outcome{Stack: completed(actionCreate), StackOnFailure: broken(actionCreate), StackOnCancel: cancelled(actionCreate)}
-		err := s.Step(operations.StepResources, saga.Move{})
-		if err == nil {
-			err = traverse(ctx, s, steps.Make, actionCreate, timeout(s))
-		}
-		if err == nil || !s.Begun.Stack.Rollback || final(s, err) {
-			return outcome, err
-		}
-		why = saga.Reason(err).Message
-	}
-	return rollBack(ctx, s, why)
 }

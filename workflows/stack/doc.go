@@ -23,6 +23,7 @@ import (
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.StackCreate:  Create,
+	operations.StackUpdate:  Update,
 	operations.StackDelete:  Delete,
 	operations.StackRecover: Recover,
 }

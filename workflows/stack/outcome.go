@@ -7,6 +7,7 @@ import "holdfast.dev/internal/steps"
 // Actions and statuses that workflows set (contracts: lifecycle.json).
 const (
 	actionCreate   = "CREATE"
+	actionUpdate   = "UPDATE"
 	actionDelete   = "DELETE"
 	actionRollback = "ROLLBACK"
 

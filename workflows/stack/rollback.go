@@ -11,15 +11,33 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
-// rollBack takes away what a create has made. Its error is the failure that it
+// orRollBack has the stack be as its operation asks, or takes back what failed, in
+// a phase of its own, if that was asked for.
+func orRollBack(ctx workflow.Context, s *saga.Saga, action string, back steps.Phase) (saga.Outcome, error) {
+	why := s.Begun.Stack.Reason
+	if s.Begun.Step != operations.StepRollback {
+		outcome := saga.Outcome{Stack: completed(action), StackOnFailure: broken(action), StackOnCancel: cancelled(action)}
+		err := s.Step(operations.StepResources, saga.Move{})
+		if err == nil {
+			err = traverse(ctx, s, steps.Make, action, timeout(s))
+		}
+		if err == nil || !s.Begun.Stack.Rollback || final(s, err) {
+			return outcome, err
+		}
+		why = saga.Reason(err).Message
+	}
+	return rollBack(ctx, s, back, why)
+}
+
+// rollBack takes back what was made or changed. Its error is the failure that it
 // takes back, or its own.
-func rollBack(ctx workflow.Context, s *saga.Saga, why string) (saga.Outcome, error) {
+func rollBack(ctx workflow.Context, s *saga.Saga, back steps.Phase, why string) (saga.Outcome, error) {
 	outcome := saga.Outcome{StackOnFailure: broken(actionRollback), StackOnCancel: cancelled(actionRollback)}
 	if err := s.Step(operations.StepRollback, saga.Move{Message: why}); err != nil {
 		return outcome, err
 	}
 	ends := workflow.Now(ctx).Add(s.Begun.Stack.Timeout)
-	if err := traverse(ctx, s, steps.Clear, actionRollback, ends); err != nil {
+	if err := traverse(ctx, s, back, actionRollback, ends); err != nil {
 		return outcome, err
 	}
 	outcome.StackOnFailure = completed(actionRollback)

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +62,9 @@ var onTemporal = map[string]told{
 	"create-rolled-back":    {diamond(quick, failing(3), rolledBack), 0, isFailed, "failed ROLLBACK_COMPLETE"},
 	"create-cancelled":      {diamond(func(w *world) { w.nodes[2].waits = 1000 }), 8, isCanceled, "cancelled CREATE_FAILED"},
 	"create-timed-out":      {diamond(func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed CREATE_FAILED"},
+	"update-done":           {diamond(quick, of(operations.StackUpdate)), 0, isCompleted, "done UPDATE_COMPLETE"},
+	"update-rolled-back":    {diamond(quick, of(operations.StackUpdate), failing(3), rolledBack), 0, isFailed, "failed ROLLBACK_COMPLETE"},
+	"update-cancelled":      {diamond(of(operations.StackUpdate), func(w *world) { w.nodes[2].waits = 1000 }), 8, isCanceled, "cancelled UPDATE_FAILED"},
 	"delete-done":           {diamond(quick, of(operations.StackDelete), made), 0, isCompleted, "done DELETE_COMPLETE"},
 	"delete-failed":         {diamond(of(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed DELETE_FAILED"},
 	"recover-create":        {diamond(recovering(operations.StackCreate)), 0, isCompleted, "done CREATE_FAILED"},
@@ -67,43 +72,66 @@ var onTemporal = map[string]told{
 	"recover-delete-failed": {diamond(recovering(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed DELETE_FAILED"},
 }
 
+// served are the steps of several worlds, each world's by its operation.
+func served(worlds map[string]*world) map[string]any {
+	all := map[string]any{}
+	for name, method := range (&world{}).steps() {
+		all[name] = reflect.MakeFunc(reflect.TypeOf(method), func(args []reflect.Value) []reflect.Value {
+			in := args[1]
+			if fence := in.FieldByName("Fence"); fence.IsValid() {
+				in = fence
+			}
+			w := worlds[in.FieldByName("OperationID").String()]
+			return reflect.ValueOf(w.steps()[name]).Call(args)
+		}).Interface()
+	}
+	return all
+}
+
 func TestOnTemporal(t *testing.T) {
 	t.Parallel()
+	address, namespace := testenv.Temporal(t)
+	logger := sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	c, err := client.Dial(client.Options{HostPort: address, Namespace: namespace, Identity: "workflowtest", Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	worlds := map[string]*world{}
+	for name, story := range onTemporal {
+		worlds[strings.Replace(operation, "it", name, 1)] = story.world()
+	}
+	serving := worker.New(c, steps.ControlQueue, worker.Options{Identity: "workflowtest", WorkerStopTimeout: 5 * time.Second})
+	for kind, f := range Workflows {
+		serving.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
+	}
+	for step, method := range served(worlds) {
+		serving.RegisterActivityWithOptions(method, activity.RegisterOptions{Name: step})
+	}
+	if err := serving.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(serving.Stop)
 	for name, story := range onTemporal {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, namespace := testenv.Temporal(t)
-			logger := sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
-			c, err := client.Dial(client.Options{HostPort: address, Namespace: namespace, Identity: "workflowtest", Logger: logger})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(c.Close)
-			w := story.world()
+			id := strings.Replace(operation, "it", name, 1)
+			w := worlds[id]
 			w.since = time.Now()
-			serving := worker.New(c, steps.ControlQueue, worker.Options{Identity: "workflowtest", WorkerStopTimeout: 5 * time.Second})
-			serving.RegisterWorkflowWithOptions(Workflows[w.kind], workflow.RegisterOptions{Name: string(w.kind)})
-			for step, method := range w.steps() {
-				serving.RegisterActivityWithOptions(method, activity.RegisterOptions{Name: step})
-			}
-			if err := serving.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(serving.Stop)
 			if story.cancel > 0 {
 				w.incident = incident{at: story.cancel, do: func(w *world) error {
 					w.cancelled = true
-					return c.CancelWorkflow(context.Background(), operation, "")
+					return c.CancelWorkflow(context.Background(), id, "")
 				}}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: operation, TaskQueue: steps.ControlQueue}, string(w.kind), steps.Ref{OperationID: operation})
+			run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: steps.ControlQueue}, string(w.kind), steps.Ref{OperationID: id})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ended := run.Get(ctx, nil)
-			described, err := c.DescribeWorkflowExecution(ctx, operation, "")
+			described, err := c.DescribeWorkflowExecution(ctx, id, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +139,7 @@ func TestOnTemporal(t *testing.T) {
 				t.Fatalf("Temporal shows %s (%v), and it ended as %q", status, ended, w.end())
 			}
 			if *record {
-				workflowtest.SaveHistory(t, c, operation, filepath.Join(histories, name+".json"))
+				workflowtest.SaveHistory(t, c, id, filepath.Join(histories, name+".json"))
 			}
 		})
 	}

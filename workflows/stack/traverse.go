@@ -35,7 +35,7 @@ const (
 const failureCode = "ResourceFailure"
 
 // titles are actions as the reason of a timeout has them.
-var titles = map[string]string{actionCreate: "Create", actionDelete: "Delete", actionRollback: "Rollback"}
+var titles = map[string]string{actionCreate: "Create", actionUpdate: "Update", actionDelete: "Delete", actionRollback: "Rollback"}
 
 // timeout is when the operation's traversal has taken too long.
 func timeout(s *saga.Saga) time.Time {

@@ -160,7 +160,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 		}
 		w.generation++
 		w.run = in.RunID
-		action := map[operations.Kind]string{operations.StackDelete: actionDelete}[w.kind]
+		action := map[operations.Kind]string{operations.StackDelete: actionDelete, operations.StackUpdate: actionUpdate}[w.kind]
 		if action == "" {
 			action = actionCreate
 		}
@@ -345,7 +345,7 @@ func (w *world) check(t *testing.T, err error) {
 	}
 	for i, n := range w.nodes {
 		switch w.outcome.Action + "_" + w.outcome.Status {
-		case "CREATE_COMPLETE":
+		case "CREATE_COMPLETE", "UPDATE_COMPLETE":
 			if !n.there {
 				t.Errorf("node %d is not there", i)
 			}

@@ -59,12 +59,31 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) 
 	if err != nil {
 		return fmt.Errorf("publish stack %s: %w", id, store.Translate(err))
 	}
+	if err := purgeTemplates(ctx, tx, id); err != nil {
+		return err
+	}
 	return purgeEvents(ctx, tx, id)
 }
 
-// ShowRollback shows that a stack takes back what failed, and why.
+// purgeTemplates forgets the templates that no resource is made by, and that
+// nobody asks for but the operation that ends.
+func purgeTemplates(ctx context.Context, tx store.Tx, id string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM orchestration.templates t WHERE t.stack_id = $1
+		AND NOT EXISTS (SELECT FROM orchestration.stacks s WHERE s.id = $1 AND s.template_id = t.id)
+		AND NOT EXISTS (SELECT FROM orchestration.resources r WHERE r.stack_id = $1 AND r.template_id = t.id)
+		AND NOT EXISTS (SELECT FROM engine.operations o JOIN orchestration.stacks s ON s.id = o.resource_id
+			WHERE o.resource_id = $1 AND o.finished_at IS NULL AND o.id IS DISTINCT FROM s.operation_id AND t.id IN ((o.input->>'template')::bigint, (o.input->>'previous')::bigint))`, id)
+	if err != nil {
+		return fmt.Errorf("templates of stack %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
+// ShowRollback shows that a stack takes back what failed, and why; what it was
+// before the operation is what it is asked to be from then on.
 func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
-	tag, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET action = '`+ActionRollback+`', status = '`+InProgress+`', reason = $2, updated_at = now()
+	tag, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET action = '`+ActionRollback+`', status = '`+InProgress+`', reason = $2, updated_at = now(),
+			template_id = COALESCE((SELECT (o.input->>'previous')::bigint FROM engine.operations o WHERE o.id = operation_id), template_id)
 		WHERE id = $1 AND action <> '`+ActionRollback+`' AND next_operation_id IS NULL`, id, reason)
 	if err != nil {
 		return fmt.Errorf("roll back stack %s: %w", id, store.Translate(err))

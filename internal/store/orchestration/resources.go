@@ -29,6 +29,10 @@ type Resource struct {
 	DeletionPolicy string  `db:"deletion_policy"`
 	TemplateID     int64   `db:"template_id"`
 	Requires       []int64 `db:"requires"`
+	// Replaces is the row whose place this one takes, ReplacedBy the one that takes
+	// its place; 0 if there is none.
+	Replaces   int64 `db:"replaces"`
+	ReplacedBy int64 `db:"replaced_by"`
 	// DoneIn is the traversal that has done its part in it; WakeAt is until when
 	// it waits.
 	DoneIn    string     `db:"done_in"`
@@ -38,17 +42,20 @@ type Resource struct {
 }
 
 const resourceColumns = `r.id, r.stack_id::text AS stack_id, r.name, r.type, r.action, r.status, r.reason, r.physical_id, r.state, r.metadata, r.deletion_policy,
-	r.template_id, r.requires, r.done_in, r.wake_at, r.created_at, r.updated_at`
+	r.template_id, r.requires, COALESCE(r.replaces, 0) AS replaces, COALESCE(r.replaced_by, 0) AS replaced_by, r.done_in, r.wake_at, r.created_at, r.updated_at`
 
 // Resources are a stack's, in the order in which they were made.
 func Resources(ctx context.Context, q store.Queryer, stackID string) ([]*Resource, error) {
 	return resourcesOf(ctx, q, `WHERE r.stack_id = $1 ORDER BY r.id`, stackID)
 }
 
-// ResourcesWithNeeds are the resources of some ids, and those that they need.
-func ResourcesWithNeeds(ctx context.Context, q store.Queryer, stackID string, ids []int64) ([]*Resource, error) {
+// ResourcesWithNeeds are the resources of some ids, those that they need, what
+// replaces them, and all of some names.
+func ResourcesWithNeeds(ctx context.Context, q store.Queryer, stackID string, ids []int64, names ...string) ([]*Resource, error) {
 	return resourcesOf(ctx, q, `WHERE r.stack_id = $1 AND (r.id = ANY ($2)
-		OR r.id IN (SELECT unnest(n.requires) FROM orchestration.resources n WHERE n.id = ANY ($2))) ORDER BY r.id`, stackID, ids)
+		OR r.name = ANY ($3)
+		OR r.id IN (SELECT unnest(n.requires) FROM orchestration.resources n WHERE n.id = ANY ($2))
+		OR r.replaces = ANY ($2)) ORDER BY r.id`, stackID, ids, names)
 }
 
 func resourcesOf(ctx context.Context, q store.Queryer, where string, args ...any) ([]*Resource, error) {
@@ -105,15 +112,16 @@ func PutResources(ctx context.Context, tx store.Tx, resources []*Resource) error
 	var batch pgx.Batch
 	for _, r := range resources {
 		batch.Queue(`UPDATE orchestration.resources SET action = $2, status = $3, reason = $4, physical_id = $5, state = $6, metadata = $7,
-			template_id = $8, done_in = $9, wake_at = $10, deletion_policy = $11, updated_at = now() WHERE id = $1`,
-			r.ID, r.Action, r.Status, r.Reason, r.PhysicalID, r.State, r.Metadata, r.TemplateID, r.DoneIn, r.WakeAt, r.DeletionPolicy)
+			template_id = $8, done_in = $9, wake_at = $10, deletion_policy = $11, requires = $12, replaces = NULLIF($13::bigint, 0), replaced_by = NULLIF($14::bigint, 0), updated_at = now() WHERE id = $1`,
+			r.ID, r.Action, r.Status, r.Reason, r.PhysicalID, r.State, r.Metadata, r.TemplateID, r.DoneIn, r.WakeAt, r.DeletionPolicy, orEmpty(r.Requires), r.Replaces, r.ReplacedBy)
 	}
 	return send(ctx, tx, &batch, "put resources")
 }
 
 // DeleteResources removes the rows of resources that are gone.
 func DeleteResources(ctx context.Context, tx store.Tx, ids []int64) error {
-	_, err := tx.Exec(ctx, `DELETE FROM orchestration.resources WHERE id = ANY ($1)`, ids)
+	_, err := tx.Exec(ctx, `WITH gone AS (DELETE FROM orchestration.resources WHERE id = ANY ($1))
+		UPDATE orchestration.resources SET replaces = NULL WHERE replaces = ANY ($1) AND id <> ALL ($1)`, ids)
 	if err != nil {
 		return fmt.Errorf("delete resources: %w", store.Translate(err))
 	}

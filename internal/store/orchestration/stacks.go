@@ -20,6 +20,7 @@ import (
 const (
 	ActionInit     = "INIT"
 	ActionCreate   = "CREATE"
+	ActionUpdate   = "UPDATE"
 	ActionDelete   = "DELETE"
 	ActionRollback = "ROLLBACK"
 
@@ -82,6 +83,12 @@ func GetStack(ctx context.Context, q store.Queryer, project, id string) (*Stack,
 		return nil, NotFound(id)
 	}
 	return oneStack(ctx, q, id, `WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2)`, id, project)
+}
+
+// LockStack gives a stack that isn't deleted, and locks its row until the
+// transaction ends. Errors: NotFound.
+func LockStack(ctx context.Context, tx store.Tx, project, id string) (*Stack, error) {
+	return oneStack(ctx, tx, id, `WHERE s.id = $1 AND s.project_id = $2 AND s.deleted_at IS NULL FOR NO KEY UPDATE`, id, project)
 }
 
 // FindStack gives a living stack by its name, or any by its id.
@@ -166,6 +173,22 @@ func StartAction(ctx context.Context, tx store.Tx, id, action string) error {
 		return fmt.Errorf("start %s of stack %s: %w", action, id, store.Translate(err))
 	}
 	return noteStack(ctx, tx, id)
+}
+
+// PutUpdate writes what an update asks of a stack, and its template.
+func PutUpdate(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
+	err := tx.QueryRow(ctx, `
+		WITH written AS (
+			INSERT INTO orchestration.templates (stack_id, template, environment, files) VALUES ($1, $2, $3, $4) RETURNING id
+		)
+		UPDATE orchestration.stacks s SET template_id = written.id, description = $5, disable_rollback = $6, timeout_mins = $7, tags = $8
+		FROM written WHERE s.id = $1 RETURNING s.template_id`,
+		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags)).Scan(&t.ID)
+	if err != nil {
+		return fmt.Errorf("update stack %s: %w", s.ID, store.Translate(err))
+	}
+	s.TemplateID, t.StackID = t.ID, s.ID
+	return nil
 }
 
 // Template is what a stack was asked to be.

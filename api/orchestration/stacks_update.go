@@ -1,0 +1,152 @@
+package orchestration
+
+// PUT and PATCH of /stacks/{stack_name}/{stack_id}.
+
+import (
+	"net/http"
+	"strings"
+
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// updateStack has a stack be what the body says, and nothing else.
+func (a *API) updateStack(r *rest.Request) (*rest.Response, error) {
+	return a.update(r, func(body *value.Map, _ *stacks.Definition) (*stacks.Request, error) { return stacks.ParseRequest(body) }, false)
+}
+
+// patchStack has a stack be what it is but for what the body says.
+func (a *API) patchStack(r *rest.Request) (*rest.Response, error) {
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	rule := "stacks:update_patch"
+	if body.Len() == 0 {
+		rule = "stacks:update_no_change"
+	}
+	if err := r.Enforce(rule, nil); err != nil {
+		return nil, err
+	}
+	return a.update(r, stacks.ParsePatch, true)
+}
+
+func (a *API) update(r *rest.Request, parse func(*value.Map, *stacks.Definition) (*stacks.Request, error), patch bool) (*rest.Response, error) {
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.living(r)
+	if err != nil {
+		return nil, err
+	}
+	now, err := a.definition(r, s)
+	if err != nil {
+		return nil, err
+	}
+	request, err := parse(body, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayUpdate(s); err != nil {
+		return nil, err
+	}
+	next, err := request.Define(hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, a.Types)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.admit(next); err != nil {
+		return nil, err
+	}
+	if err := immutable(now, next); err != nil {
+		return nil, err
+	}
+	template, err := next.Row(s.ID, a.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	var accepted engine.Accepted
+	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
+		if err != nil {
+			return err
+		}
+		if err := mayUpdate(locked); err != nil {
+			return err
+		}
+		before := locked.TemplateID
+		locked.Description = descriptionOf(next)
+		if err := settings(locked, body, patch); err != nil {
+			return err
+		}
+		if err := orchestration.PutUpdate(r.Context(), tx, locked, template); err != nil {
+			return err
+		}
+		accepted, err = a.Engine.Accept(r.Context(), tx, engine.Request{Kind: operations.StackUpdate, ResourceID: s.ID, ProjectID: s.ProjectID,
+			UserID: r.Identity.UserID, RequestID: r.ID, Input: steps.TraversalInput{Template: template.ID, Previous: before}})
+		if err != nil {
+			return err
+		}
+		return orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionUpdate)
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.offer(accepted)
+	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
+}
+
+// accepted202 is the original's body of an update that was accepted.
+var accepted202 = map[string]string{"code": "202 Accepted", "title": "Accepted", "message": "The request is accepted for processing.<br /><br />\n\n\n"}
+
+// mayUpdate refuses the update of a stack that sleeps or goes.
+func mayUpdate(s *orchestration.Stack) error {
+	doing := map[string]string{"SUSPEND": "suspended", orchestration.ActionDelete: "deleting"}[s.Action]
+	switch {
+	case s.DeletedAt != nil:
+		return orchestration.NotFound(s.Name)
+	case doing != "":
+		return faults.New(faults.Invalid, "NotSupported", "Updating a stack when it is %s is not supported.", doing)
+	}
+	return nil
+}
+
+// immutable refuses what would change a parameter that may not be.
+func immutable(now, next *stacks.Definition) error {
+	names, err := now.Parameters.ImmutableChanged(next.Parameters)
+	if err == nil && len(names) > 0 {
+		err = faults.New(faults.Invalid, "ImmutableParameterModified",
+			"The following parameters are immutable and may not be updated: %s", strings.Join(names, ", "))
+	}
+	return err
+}
+
+// settings are what a body says beside the template. Tags that it doesn't name go,
+// unless it only says what is to change.
+func settings(s *orchestration.Stack, body *value.Map, patch bool) error {
+	minutes, err := timeoutOf(body)
+	if err != nil {
+		return err
+	}
+	if minutes != nil {
+		s.TimeoutMins = minutes
+	}
+	if v, _ := body.Get("disable_rollback"); v != nil {
+		if s.DisableRollback, err = truth("disable_rollback", v); err != nil {
+			return err
+		}
+	}
+	if v, _ := body.Get("tags"); v == nil && patch {
+		return nil
+	}
+	s.Tags, err = tagsOf(body)
+	return err
+}

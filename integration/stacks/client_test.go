@@ -1,0 +1,103 @@
+package stacks
+
+// The real command line client.
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast.dev/integration/cloud"
+	"holdfast.dev/integration/venv"
+)
+
+// openstack runs `openstack stack ...` and gives what it prints.
+func (u user) openstack(args ...string) string {
+	u.Helper()
+	cmd := exec.CommandContext(u.Context(), venv.Program(u.T, "clients", "openstack"), append([]string{"stack"}, args...)...)
+	cmd.Env = append(os.Environ(), "OS_AUTH_TYPE=admin_token", "OS_TOKEN="+cloud.UserToken, "OS_ENDPOINT="+u.URL()+base)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		u.Fatalf("openstack stack %v: %v\n%s%s", args, err, out, &stderr)
+	}
+	return string(out)
+}
+
+// told reads what the client prints as JSON.
+func told[T any](u user, args ...string) (into T) {
+	u.Helper()
+	out := u.openstack(append(args, "-f", "json")...)
+	if begins := strings.LastIndex(out, "\n{"); begins > 0 {
+		out = out[begins:] // after what --wait has told
+	}
+	if err := json.Unmarshal([]byte(out), &into); err != nil {
+		u.Fatalf("%v: %s: %v", args, out, err)
+	}
+	return into
+}
+
+func (u user) file(name, text string) string {
+	u.Helper()
+	path := filepath.Join(u.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		u.Fatal(err)
+	}
+	return path
+}
+
+const first = `
+heat_template_version: 2021-04-16
+parameters: {n: {type: number, default: 12}}
+resources:
+  word: {type: OS::Heat::RandomString, properties: {length: {get_param: n}}}
+  said: {type: OS::Heat::Value, properties: {value: {get_attr: [word, value]}}}
+outputs:
+  said: {value: {get_attr: [said, value]}}
+`
+
+// A stack is made, looked at, updated and deleted by the client of its users. Each
+// call takes the client seconds, so that most are made with HOLDFAST_TEST_FULL only.
+func client(t *testing.T, u user) {
+	template := u.file("stack.yaml", first)
+	made := told[map[string]any](u, "create", "-t", template, "--wait", "mine")
+	if made["stack_status"] != "CREATE_COMPLETE" {
+		t.Errorf("%v", made)
+	}
+	before := told[map[string]any](u, "output", "show", "mine", "said")["output_value"].(string)
+	if len(before) != 12 {
+		t.Errorf("it says %q", before)
+	}
+	if os.Getenv("HOLDFAST_TEST_FULL") != "" {
+		more(t, u)
+	}
+	u.openstack("delete", "--yes", "--wait", "mine")
+	if list := u.ask("GET", "/stacks", nil, 200)["stacks"].([]any); len(list) != 0 {
+		t.Errorf("%v", list)
+	}
+}
+
+// more is what else users do with a stack.
+func more(t *testing.T, u user) {
+	updated := told[map[string]any](u, "update", "--existing", "--parameter", "n=5", "--wait", "mine")
+	if updated["stack_status"] != "UPDATE_COMPLETE" {
+		t.Errorf("%v", updated)
+	}
+	if after := told[map[string]any](u, "output", "show", "mine", "said")["output_value"].(string); len(after) != 5 {
+		t.Errorf("it says %q", after)
+	}
+	if resources := told[[]map[string]any](u, "resource", "list", "mine"); len(resources) != 2 {
+		t.Errorf("%v", resources)
+	}
+	if events := told[[]map[string]any](u, "event", "list", "mine"); len(events) < 10 {
+		t.Errorf("%v", events)
+	}
+	if list := told[[]map[string]any](u, "list"); len(list) != 1 || list[0]["Stack Name"] != "mine" {
+		t.Errorf("%v", list)
+	}
+}
