@@ -121,7 +121,7 @@ func sample(name string) string {
 }
 
 // served are the paths that the table has rows of.
-var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers)`)
+var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|deploy_templates|shards)`)
 
 // Every row of the contract that is served is asked of the server: by a stranger,
 // by who may not, of what isn't there; and every other method of its path is 405.

@@ -59,6 +59,19 @@ var chassisResource = resource{
 	patchable: []string{"uuid", "extra", "description"},
 }
 
+var deployTemplateResource = resource{
+	one: "template", many: "deploy_templates",
+	fields: []field{
+		{"uuid", 55, listed | create | sort},
+		{"created_at", 55, sort},
+		{"updated_at", 55, sort},
+		{"name", 55, listed | create | sort},
+		{"extra", 55, create},
+		{"steps", 55, create},
+	},
+	patchable: []string{"extra", "name", "steps", "description"},
+}
+
 var portResource = resource{
 	one: "port", many: "ports",
 	fields: []field{
@@ -263,6 +276,8 @@ var (
 	portPlaces      = places[baremetal.Port]()
 	portgroupPlaces = places[baremetal.Portgroup]()
 	chassisPlaces   = places[baremetal.Chassis]()
+
+	deployTemplatePlaces = places[baremetal.DeployTemplate]()
 )
 
 // view is what clients are shown of a row: the fields that they want, nil for

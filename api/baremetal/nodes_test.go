@@ -427,3 +427,48 @@ func TestPortgroups(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestDeployTemplates(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	const v = "1.115"
+	stepOf := func(name, priority string) string {
+		return `{"interface": "bios", "step": "` + name + `", "args": {}, "priority": ` + priority + `}`
+	}
+	made := c.ask("root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_A", "steps": [`+stepOf("x", `"7"`)+`], "extra": {"a": 1}}`)
+	if made.status != 201 || fmt.Sprint(made.body["steps"]) != "[map[args:map[] interface:bios priority:7 step:x]]" {
+		t.Fatalf("%d %v", made.status, made.body)
+	}
+	id := made.body["uuid"].(string)
+	c.play(
+		step{"alice", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "1") + `]}`, 403, "baremetal:deploy_template:create"},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_A", "steps": [` + stepOf("x", "1") + `]}`, 409, "A deploy template with name CUSTOM_A already exists."},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "custom", "steps": [` + stepOf("x", "1") + `]}`, 400, "Schema error for template"},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": []}`, 400, "Schema error for template"},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "-1") + `]}`, 400, "Schema error for template"},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", `"99999999999999999999"`) + `]}`, 400, "out of range"},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "1") + `, ` + stepOf("x", "2") + `]}`, 400, "Duplicates: interface: bios, step: x."},
+		step{"root", v, "PATCH", "/v1/deploy_templates/CUSTOM_A", `[{"op": "replace", "path": "/name", "value": "CUSTOM_C"}, {"op": "add", "path": "/steps/-", "value": ` + stepOf("y", "0") + `}]`, 200, ""},
+		step{"root", v, "PATCH", "/v1/deploy_templates/CUSTOM_C", `[{"op": "remove", "path": "/steps"}]`, 400, "'steps' is a required property"},
+		step{"root", v, "PATCH", "/v1/deploy_templates/CUSTOM_C", `[{"op": "replace", "path": "/uuid", "value": "x"}]`, 400, "Cannot patch /uuid."},
+		step{"root", v, "GET", "/v1/deploy_templates/CUSTOM_A", "", 404, "Deploy template CUSTOM_A could not be found."},
+		step{"root", v, "GET", "/v1/deploy_templates/" + id, "", 200, ""},
+		step{"root", v, "GET", "/v1/deploy_templates?detail=true", "", 200, ""},
+		step{"root", "1.54", "DELETE", "/v1/deploy_templates/" + id, "", 405, "The API version does not allow deploy templates"},
+		step{"root", v, "DELETE", "/v1/deploy_templates/CUSTOM_C", "", 204, ""},
+		step{"root", v, "DELETE", "/v1/deploy_templates/CUSTOM_C", "", 404, "could not be found"},
+	)
+}
+
+func TestShards(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	for _, shard := range []string{`"a"`, `"a"`, `null`} {
+		c.enroll("root", `{"driver": "fake-hardware", "shard": `+shard+`}`)
+	}
+	got := c.ask("root", "1.82", "GET", "/v1/shards", "")
+	if text := fmt.Sprint(got.body["shards"]); text != "[map[count:2 name:a] map[count:1 name:<nil>]]" {
+		t.Error(text)
+	}
+	c.play(step{"root", "1.81", "GET", "/v1/shards", "", 404, "The API version does not allow shards"})
+}

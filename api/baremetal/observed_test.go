@@ -27,7 +27,7 @@ type exchange struct {
 }
 
 // notServed are parts of the original's API that this table doesn't have.
-var notServed = regexp.MustCompile(`^/v1/(allocations|deploy_templates|runbooks|conductors|inspection_rules|shards|volume|events|lookup|heartbeat|continue_inspection)` +
+var notServed = regexp.MustCompile(`^/v1/(allocations|runbooks|conductors|inspection_rules|volume|events|lookup|heartbeat|continue_inspection)` +
 	`|/(states/\w+|history|inventory|vifs|allocation|bios|firmware|volume|vmedia|management|validate)(/|$)`)
 
 // meant are answers that are meant to differ, by what was asked, and why.

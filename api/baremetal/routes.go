@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
@@ -36,7 +37,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.chassisOperations(), a.driverOperations()),
+		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.chassisOperations(), a.driverOperations()),
 	}
 }
 
@@ -108,6 +109,26 @@ func (a *API) portgroupOperations() []rest.Operation {
 		}
 	}
 	return rows
+}
+
+func (a *API) templateOperations() []rest.Operation {
+	const all, one, rule = "/deploy_templates", "/deploy_templates/{template}", "baremetal:deploy_template:"
+	rows := []rest.Operation{
+		{Method: "GET", Path: all, Policy: rule + "get", Success: 200, Handler: a.listDeployTemplates},
+		{Method: "POST", Path: all, Policy: rule + "create", Success: 201, Handler: a.createDeployTemplate},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showDeployTemplate},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: a.updateDeployTemplate},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: a.deleteDeployTemplate},
+	}
+	for i := range rows {
+		status := 405
+		if rows[i].Method == "GET" {
+			status = 404
+		}
+		rows[i].Versions, rows[i].TooOld = from(55), rest.NewRoutingFault(status, "The API version does not allow deploy templates")
+	}
+	return append(rows, rest.Operation{Method: "GET", Path: "/shards", Versions: from(82), Policy: "baremetal:shards:get", Success: 200, Handler: a.listShards,
+		TooOld: faults.New(faults.NotFound, "NotFound", "The API version does not allow shards")})
 }
 
 func (a *API) chassisOperations() []rest.Operation {

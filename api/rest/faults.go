@@ -99,9 +99,16 @@ func (s *Service) faultBody(status int, err error, message string) any {
 }
 
 // routingFault is a request that no row of the table is for.
-type routingFault struct{ status int }
+type routingFault struct {
+	status  int
+	message string
+}
 
-func (r *routingFault) Error() string { return "" }
+func (r *routingFault) Error() string { return r.message }
+
+// NewRoutingFault refuses what a service words like a path or a method that it
+// doesn't have (Faults.Routing).
+func NewRoutingFault(status int, message string) error { return &routingFault{status, message} }
 
 func (s *Service) wording(err error) (status int, message string) {
 	var routing *routingFault

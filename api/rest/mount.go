@@ -109,7 +109,7 @@ func (s *Server) noRoute(c *gin.Context, service *Service, status int) {
 		}
 	}
 	if service.Faults.Routing != nil {
-		s.fail(c.Writer, c.Request, service, &routingFault{status})
+		s.fail(c.Writer, c.Request, service, NewRoutingFault(status, ""))
 		return
 	}
 	writeBare(c.Writer, c.Request, http.StatusNotFound)

@@ -199,6 +199,18 @@ func TestEnrolment(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 
+	var template map[string]any
+	o.does(&template, "deploy", "template", "create", "CUSTOM_BIOS", "--steps", `[{"interface": "bios", "step": "apply_configuration", "args": {"settings": []}, "priority": 150}]`)
+	o.does(nil, "deploy", "template", "set", "CUSTOM_BIOS", "--extra", "a=1")
+	o.does(nil, "deploy", "template", "unset", "CUSTOM_BIOS", "--extra", "a")
+	o.does(&list, "deploy", "template", "list", "--long")
+	if len(list) != 1 || list[0]["name"] != "CUSTOM_BIOS" {
+		t.Errorf("%v", list)
+	}
+	o.does(&template, "deploy", "template", "show", "CUSTOM_BIOS")
+	o.does(nil, "deploy", "template", "delete", "CUSTOM_BIOS")
+	o.does(&list, "shard", "list")
+
 	o.refused("A node with name n1 already exists.", "node", "create", "--driver", "redfish", "--name", "n1")
 	o.refused("No valid host was found", "node", "create", "--driver", "nothing")
 	o.refused("could not be found", "node", "show", "nobody")

@@ -1,5 +1,5 @@
 // Package baremetal holds the rows of the bare metal service: chassis, nodes
-// with their traits, ports.
+// with their traits, ports, port groups, deploy templates.
 //
 // A row is a struct whose fields bear the names of its columns; table.go reads
 // and writes them all alike. What clients know of a row has the same names, so

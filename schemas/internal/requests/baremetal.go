@@ -11,7 +11,7 @@ import (
 
 // baremetalBodies are the schemas of the bare metal service that the product
 // reads, by their names in the contract.
-var baremetalBodies = []string{"chassis_create", "json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "trait"}
+var baremetalBodies = []string{"chassis_create", "deploy_template_create", "json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "trait"}
 
 // Baremetal gives the text of schemas/baremetal/bodies.json: the schemas, with
 // what they refer to in its place. Network data is taken as any object, since
