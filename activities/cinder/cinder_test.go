@@ -251,6 +251,7 @@ var acts = map[string]struct {
 	"complete one": {"cinder.Complete", attachOne, completeOne, wantOne("attached")},
 	"release one":  {"cinder.Release", oneInUse, releaseOne, wantNone},
 	"disconnect":   {"cinder.Disconnect", inUse, disconnect, wantReserved},
+	"follow":       {"cinder.Follow", inUse, follow, wantFollowed},
 	"snapshot":     {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
 	"drop":         {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
 }

@@ -182,8 +182,14 @@ func (f *fake) attachment(r *http.Request, id string, body map[string]object) (i
 	case r.Method == http.MethodDelete:
 		delete(f.attachments, id)
 		f.volumes[at["volume_id"].(string)]["status"] = "available"
-		if f.has(at["instance"], at["volume_id"]) {
+		for _, other := range f.attachments {
+			if other["instance"] != at["instance"] || other["volume_id"] != at["volume_id"] {
+				continue
+			}
 			f.volumes[at["volume_id"].(string)]["status"] = "reserved"
+			if other["status"] == "attached" {
+				f.volumes[at["volume_id"].(string)]["status"] = "in-use"
+			}
 		}
 		return http.StatusOK, object{"attachments": []any{}}
 	}

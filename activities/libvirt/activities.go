@@ -49,6 +49,7 @@ type Activities struct {
 	builds    *semaphore.Weighted
 	snapshots *semaphore.Weighted
 	puller    *hostlink.Puller
+	moves     *moves
 	log       *slog.Logger
 
 	heartbeat func(context.Context)
@@ -79,7 +80,7 @@ func New(o Options) (*Activities, error) {
 		o.Heartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
 	}
 	return &Activities{driver: o.Driver, uploads: o.Uploads, fences: fences, specs: specs,
-		builds: semaphore.NewWeighted(o.Builds), snapshots: semaphore.NewWeighted(o.Snapshots), puller: o.Puller, log: o.Log, heartbeat: o.Heartbeat}, nil
+		builds: semaphore.NewWeighted(o.Builds), snapshots: semaphore.NewWeighted(o.Snapshots), puller: o.Puller, moves: newMoves(), log: o.Log, heartbeat: o.Heartbeat}, nil
 }
 
 // Build is idempotent by the server's id: the driver finishes what is

@@ -216,8 +216,8 @@ var acts = []act{
 
 func TestEveryStepHasAnAct(t *testing.T) {
 	t.Parallel()
-	// TestFetch has the step that takes two hosts.
-	proven := []string{"libvirt.Fetch"}
+	// TestFetch and TestMigrate have the steps that take two hosts.
+	proven := append([]string{"libvirt.Fetch"}, moved...)
 	for _, c := range acts {
 		if c.proves != "" {
 			proven = append(proven, c.proves)

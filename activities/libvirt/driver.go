@@ -55,6 +55,7 @@ type Driver interface {
 	// From its first line on the guest is the new one: a rebuild that was cut
 	// short is finished by whoever starts the guest next.
 	Rebuild(ctx context.Context, in steps.RebuildIn, mark string, confirm Confirm) (Guest, error)
+	Migrator
 	// Observe shows one guest. Errors: NotFound.
 	Observe(ctx context.Context, serverID string) (Guest, error)
 	// Diagnostics says how a guest does; of one that doesn't run, its power state

@@ -1,10 +1,15 @@
 package libvirt
 
-// Live migration: what a driver does for it.
+// Live migration: what a driver does for it, and its steps.
 
 import (
 	"context"
+	"encoding/json"
+	"sync"
 
+	"golang.org/x/sync/semaphore"
+
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/steps"
 )
 
@@ -39,4 +44,125 @@ type Move struct {
 	To    steps.Landing
 	// Seen is told of its progress.
 	Seen func(steps.MoveProgress)
+}
+
+// DefaultMigrations is how many guests leave a host at once (contracts:
+// quotas-and-limits.json, max_concurrent_live_migrations).
+const DefaultMigrations = 1
+
+// moves are the migrations from one host that are under way.
+type moves struct {
+	slots *semaphore.Weighted
+
+	mu       sync.Mutex
+	progress map[string]steps.MoveProgress
+}
+
+func newMoves() *moves {
+	return &moves{slots: semaphore.NewWeighted(DefaultMigrations), progress: map[string]steps.MoveProgress{}}
+}
+
+func (m *moves) seen(serverID string, p steps.MoveProgress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.progress[serverID] = p
+}
+
+func (m *moves) over(serverID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.progress, serverID)
+}
+
+// Progress says how far a guest that is leaving has come, as JSON of
+// steps.MoveProgress. Errors: NotFound, it isn't.
+func (a *Activities) Progress(_ context.Context, serverID string) (json.RawMessage, error) {
+	a.moves.mu.Lock()
+	p, ok := a.moves.progress[serverID]
+	a.moves.mu.Unlock()
+	if !ok {
+		return nil, faults.New(faults.NotFound, "MigrationNotFound", "server %s is not leaving the host", serverID)
+	}
+	return json.Marshal(p)
+}
+
+// Depart is idempotent: it writes a marker once and reads.
+func (a *Activities) Depart(ctx context.Context, in steps.DepartIn) (steps.Departure, error) {
+	var out steps.Departure
+	_, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, _ Confirm) (_ Guest, err error) {
+		out, err = a.driver.Depart(ctx, in.Token.ServerID)
+		return Guest{}, err
+	})
+	return out, err
+}
+
+// Land is idempotent by the server's id: what is there already stays.
+func (a *Activities) Land(ctx context.Context, in steps.LandIn) (steps.Landing, error) {
+	data, err := weigh(in.Token, in.Spec)
+	if err != nil {
+		return steps.Landing{}, err
+	}
+	var out steps.Landing
+	_, err = a.guest(ctx, in.Token, actBuild, func(ctx context.Context, _ Confirm) (_ Guest, err error) {
+		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {
+			return Guest{}, err
+		}
+		if out, err = a.driver.Land(ctx, in.Spec, in.From); err == nil {
+			err = wanted(in, out)
+		}
+		return Guest{}, err
+	})
+	return out, err
+}
+
+// wanted refuses disks that are not where the request has them (texts of
+// nova.exception.InvalidLocalStorage and InvalidSharedStorage).
+func wanted(in steps.LandIn, to steps.Landing) error {
+	switch {
+	case in.Block == nil || *in.Block != to.Shared:
+		return nil
+	case to.Shared:
+		return faults.New(faults.Conflict, "InvalidLocalStorage", "%s is not on local storage: Block migration can not be used with shared storage.", in.Spec.ServerID)
+	}
+	return faults.New(faults.Conflict, "InvalidSharedStorage",
+		"%s is not on shared storage: Shared storage live-migration requires either shared storage or boot-from-volume with no local disks.", in.Spec.ServerID)
+}
+
+// Migrate is idempotent by the operation that it is done for, kept with the
+// guest: one that is under way is taken over, one that is over is not repeated.
+func (a *Activities) Migrate(ctx context.Context, in steps.MigrateIn) (struct{}, error) {
+	id := in.Token.ServerID
+	_, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, confirm Confirm) (Guest, error) {
+		if err := a.moves.slots.Acquire(ctx, 1); err != nil {
+			return Guest{}, err
+		}
+		defer a.moves.slots.Release(1)
+		defer a.moves.over(id)
+		return Guest{}, a.driver.Migrate(ctx, Move{ServerID: id, Mark: in.Mark, Only: in.Only, Abort: in.Abort, To: in.To,
+			Seen: func(p steps.MoveProgress) { a.moves.seen(id, p) }}, confirm)
+	})
+	return struct{}{}, err
+}
+
+// ForceComplete is idempotent: a migration that is over is not touched. It doesn't
+// wait for its turn, which the migration has.
+func (a *Activities) ForceComplete(ctx context.Context, in steps.ForceCompleteIn) (struct{}, error) {
+	stood, _, err := a.fences.condemned(in.Token.ServerID)
+	if err == nil && in.Token.Older(stood) {
+		err = superseded(in.Token, stood)
+	}
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, a.driver.Complete(ctx, in.Token.ServerID)
+}
+
+// Landed is idempotent: it looks, and keeps what the guest is built from.
+func (a *Activities) Landed(ctx context.Context, in steps.LandedIn) (steps.LandedOut, error) {
+	var out steps.LandedOut
+	_, err := a.guest(ctx, in.Token, actBuild, func(ctx context.Context, _ Confirm) (_ Guest, err error) {
+		out, err = a.driver.Landed(ctx, in.Token.ServerID)
+		return Guest{}, err
+	})
+	return out, err
 }

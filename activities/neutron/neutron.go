@@ -144,14 +144,7 @@ func (a *Activities) Allocate(ctx context.Context, in steps.AllocateIn) (steps.A
 	if in.Position != nil && len(t.rows) == 1 {
 		out.PortID = t.rows[0].PortID
 	}
-	return out, a.write(ctx, in.Fence, func(tx store.Tx) error {
-		for _, row := range t.rows {
-			if err := compute.BindPort(ctx, tx, row); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return out, a.write(ctx, in.Fence, t.bindRows(ctx))
 }
 
 // Deallocate is idempotent by what Neutron says: ports that are gone, or that

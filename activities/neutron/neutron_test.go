@@ -175,6 +175,7 @@ var acts = map[string]struct {
 	"allocate":   {"neutron.Allocate", nil, allocated, (*world).wantAllocated},
 	"deallocate": {"neutron.Deallocate", allocated, (*world).deallocate, (*world).wantDeallocated},
 	"unbind":     {"neutron.Unbind", allocated, unbind, wantUnbound},
+	"follow":     {"neutron.Follow", elsewhere, follow, (*world).wantAllocated},
 	"refresh":    {"neutron.Refresh", moved, refresh, (*world).wantRefreshed},
 }
 

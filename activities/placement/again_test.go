@@ -24,6 +24,21 @@ var acts = map[string]func(*world, steps.Fence) act{
 			return p.Claim(ctx, steps.ClaimIn{Fence: f, Attempt: 1})
 		}
 	},
+	"placement.ClaimMove": func(w *world, f steps.Fence) act {
+		w.moving(f)
+		return func(ctx context.Context, p *placement.Activities) (any, error) {
+			return p.ClaimMove(ctx, steps.MoveClaimIn{Fence: f, Attempt: 1})
+		}
+	},
+	"placement.HandBack": func(w *world, f steps.Fence) act {
+		w.moving(f)
+		if _, err := w.placement.ClaimMove(w.Context(), steps.MoveClaimIn{Fence: f, Attempt: 1}); err != nil {
+			w.Fatal(err)
+		}
+		return func(ctx context.Context, p *placement.Activities) (any, error) {
+			return p.HandBack(ctx, steps.HandBackIn{Fence: f, Seq: 1})
+		}
+	},
 	"placement.Release": func(w *world, f steps.Fence) act {
 		w.mustClaim(f, 1)
 		return func(ctx context.Context, p *placement.Activities) (any, error) {

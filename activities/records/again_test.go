@@ -50,6 +50,19 @@ var acts = map[string]func(*scene) act{
 			return r.Host(ctx, steps.HostIn{HostID: s.host})
 		}
 	},
+	"records.Moving": func(s *scene) act {
+		computetest.InTx(s, s.db, func(tx store.Tx) error {
+			server, err := compute.GetServer(s.Context(), tx, "", s.server)
+			if err != nil {
+				return err
+			}
+			return compute.StartMigration(s.Context(), tx, server, &compute.Migration{OperationID: s.fence.OperationID,
+				Type: servers.LiveMigration, Status: servers.MigrationQueued, New: server.Flavor, NewRoom: server.Room()})
+		})
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Moving(ctx, steps.MovingIn{Fence: s.fence, Status: string(servers.MigrationPreparing)})
+		}
+	},
 	"records.ServerSpec": func(s *scene) act {
 		return func(ctx context.Context, r *records.Activities) (any, error) {
 			return r.ServerSpec(ctx, steps.ServerSpecIn{Fence: s.fence})

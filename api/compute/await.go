@@ -26,12 +26,19 @@ var failures = map[string]faults.Kind{
 	"VolumeNotFound": faults.NotFound, "NetworkNotFound": faults.NotFound, "PortNotFound": faults.NotFound,
 	"InvalidVolume": faults.Invalid, "InvalidInput": faults.Invalid, "PortNotUsable": faults.Invalid, "PortRequiresFixedIP": faults.Invalid,
 	"NoMoreFixedIps": faults.Invalid, "SecurityGroupCannotBeApplied": faults.Invalid, "NetworkAmbiguous": faults.Invalid,
+	"NoValidHost": faults.Invalid, "MigrationPreCheckError": faults.Invalid, "InvalidCPUInfo": faults.Invalid, "UnableToMigrateToSelf": faults.Invalid,
+	"InvalidLocalStorage": faults.Invalid, "InvalidSharedStorage": faults.Invalid, "HostDown": faults.Invalid, "InstanceNotRunning": faults.Conflict,
 	"PortInUse": faults.Conflict, "FixedIpAlreadyInUse": faults.Conflict, "Cancelled": faults.Conflict, "Superseded": faults.Conflict,
 	"PortLimitExceeded": faults.OverLimit,
 }
 
 // await waits for an operation to end, and gives what it failed with.
 func (a *API) await(r *rest.Request, operationID string) error {
+	return a.awaitUnless(r, operationID, func() (bool, error) { return false, nil })
+}
+
+// awaitUnless is await that ends once enough of the operation is done.
+func (a *API) awaitUnless(r *rest.Request, operationID string, enough func() (bool, error)) error {
 	wait := a.WaitsFor
 	if wait == 0 {
 		wait = waitsFor
@@ -44,6 +51,9 @@ func (a *API) await(r *rest.Request, operationID string) error {
 		}
 		if op.Finished() {
 			return failureOf(op)
+		}
+		if done, err := enough(); err != nil || done {
+			return err
 		}
 		select {
 		case <-r.Context().Done():

@@ -26,6 +26,7 @@ import (
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	computestore "holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/testenv"
@@ -61,6 +62,11 @@ type console struct{ power servers.PowerState }
 
 func (console) Console(context.Context, string, string, string, int) ([]byte, error) {
 	return []byte("one\x1b\ntwo\nthree\n"), nil
+}
+
+func (console) Progress(context.Context, string, string, string) (steps.MoveProgress, error) {
+	return steps.MoveProgress{MemoryTotal: 123456, MemoryProcessed: 12345, MemoryRemaining: 111111,
+		DiskTotal: 234567, DiskProcessed: 23456, DiskRemaining: 211111}, nil
 }
 
 func (c console) Diagnostics(context.Context, string, string, string) (servers.Diagnostics, error) {

@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -21,6 +22,8 @@ type Consoles interface {
 	Console(ctx context.Context, hostID, linkAddress, serverID string, length int) ([]byte, error)
 	// Diagnostics says how a guest does.
 	Diagnostics(ctx context.Context, hostID, linkAddress, serverID string) (servers.Diagnostics, error)
+	// Progress says how far a guest that leaves the host has come.
+	Progress(ctx context.Context, hostID, linkAddress, serverID string) (steps.MoveProgress, error)
 }
 
 func (a *API) consoleOutput(r *rest.Request) (*rest.Response, error) {

@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -85,7 +86,7 @@ func (a *API) listServerMigrations(r *rest.Request) (*rest.Response, error) {
 	v := migrationView{Request: r, hosts: r.Enforce("os_compute_api:servers:migrations:index:host", serverTarget(server)) == nil}
 	shown := make([]map[string]any, len(found))
 	for i, m := range found {
-		shown[i] = v.ofServer(m)
+		shown[i] = v.ofServer(m, a.progressOf(r, m))
 	}
 	return rest.JSON(map[string]any{"migrations": shown}), nil
 }
@@ -115,7 +116,7 @@ func (a *API) showServerMigration(r *rest.Request) (*rest.Response, error) {
 	case !slices.Contains(compute.InProgress, m.Status):
 		return nil, missing("Live migration %s for server %s is not in progress.")
 	}
-	return rest.JSON(map[string]any{"migration": migrationView{Request: r, hosts: true}.ofServer(m)}), nil
+	return rest.JSON(map[string]any{"migration": migrationView{Request: r, hosts: true}.ofServer(m, a.progressOf(r, m))}), nil
 }
 
 // migrationView shows migrations to a caller; hosts says whether with the names
@@ -157,10 +158,44 @@ func (v migrationView) listed(m *compute.Migration) map[string]any {
 	return shown
 }
 
-func (v migrationView) ofServer(m *compute.Migration) map[string]any {
-	shown, p := v.common(m), m.Progress
+// ofServer is a live migration under way, as far as it has come; nil is unknown.
+func (v migrationView) ofServer(m *compute.Migration, p *steps.MoveProgress) map[string]any {
+	shown := v.common(m)
 	shown["server_uuid"] = m.ServerID
-	shown["memory_total_bytes"], shown["memory_processed_bytes"], shown["memory_remaining_bytes"] = p.MemoryTotal, p.MemoryProcessed, p.MemoryRemaining
-	shown["disk_total_bytes"], shown["disk_processed_bytes"], shown["disk_remaining_bytes"] = p.DiskTotal, p.DiskProcessed, p.DiskRemaining
+	for _, field := range moveProgress {
+		shown[field.name] = nil
+		if p != nil {
+			shown[field.name] = field.of(p)
+		}
+	}
 	return shown
+}
+
+var moveProgress = []struct {
+	name string
+	of   func(*steps.MoveProgress) int64
+}{
+	{"memory_total_bytes", func(p *steps.MoveProgress) int64 { return p.MemoryTotal }},
+	{"memory_processed_bytes", func(p *steps.MoveProgress) int64 { return p.MemoryProcessed }},
+	{"memory_remaining_bytes", func(p *steps.MoveProgress) int64 { return p.MemoryRemaining }},
+	{"disk_total_bytes", func(p *steps.MoveProgress) int64 { return p.DiskTotal }},
+	{"disk_processed_bytes", func(p *steps.MoveProgress) int64 { return p.DiskProcessed }},
+	{"disk_remaining_bytes", func(p *steps.MoveProgress) int64 { return p.DiskRemaining }},
+}
+
+// progressOf asks the host that a guest leaves how far it has come; nil if nobody
+// knows: the host can't be reached, or has nothing to say.
+func (a *API) progressOf(r *rest.Request, m *compute.Migration) *steps.MoveProgress {
+	if m.Status != servers.MigrationRunning || m.SourceID == "" {
+		return nil
+	}
+	host, err := compute.GetHost(r.Context(), a.DB.Pool, m.SourceID)
+	if err != nil {
+		return nil
+	}
+	p, err := a.Consoles.Progress(r.Context(), host.ID, host.LinkAddress, m.ServerID)
+	if err != nil {
+		return nil
+	}
+	return &p
 }

@@ -19,6 +19,7 @@ type Engine interface {
 	Accept(context.Context, store.Tx, engine.Request) (engine.Accepted, error)
 	Put(context.Context, store.Tx, engine.Event) (operationID string, err error)
 	Get(ctx context.Context, q store.Queryer, id string) (engine.Operation, error)
+	RequestCancel(ctx context.Context, tx store.Tx, operationID, by string) (engine.Operation, error)
 	Operations(context.Context, store.Queryer, engine.Filter) ([]engine.Operation, error)
 	Events(ctx context.Context, q store.Queryer, operationIDs ...string) ([]engine.OperationEvent, error)
 }
@@ -131,6 +132,8 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/servers/{server_id}/os-instance-actions/{id}", Policy: "os_compute_api:os-instance-actions:show", Success: 200, Handler: a.showInstanceAction},
 		{Method: "GET", Path: "/servers/{server_id}/migrations", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:index", Success: 200, Handler: a.listServerMigrations},
 		{Method: "GET", Path: "/servers/{server_id}/migrations/{id}", Versions: microversion.From(23), Policy: "os_compute_api:servers:migrations:show", Success: 200, Handler: a.showServerMigration},
+		{Method: "DELETE", Path: "/servers/{server_id}/migrations/{id}", Versions: microversion.From(24), Policy: "os_compute_api:servers:migrations:delete", Success: 202, Handler: a.abortMigration},
+		{Method: "POST", Path: "/servers/{server_id}/migrations/{id}/action", Action: "force_complete", Versions: microversion.From(22), Policy: "os_compute_api:servers:migrations:force_complete", Success: 202, Handler: a.forceComplete},
 		{Method: "GET", Path: "/os-migrations", Policy: policyMigrations, Success: 200, Handler: a.listMigrations},
 		{Method: "GET", Path: "/servers/{server_id}/diagnostics", Policy: policyDiagnostics, Success: 200, Handler: a.showDiagnostics},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},
@@ -145,6 +148,7 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: createBackup.key, Policy: createBackup.policy, Success: 202, Handler: a.createBackup},
 		{Action: "lock", Policy: policyLock, Success: 202, Handler: a.lockServer},
 		{Action: "unlock", Policy: policyUnlock, Success: 202, Handler: a.unlockServer},
+		{Action: "os-migrateLive", Policy: policyMigrateLive, Success: 202, Handler: a.liveMigrate},
 		{Action: "forceDelete", Policy: "os_compute_api:os-deferred-delete:force", Success: 202, Handler: a.forceDelete},
 		{Action: crashDump.key, Versions: microversion.From(17), Policy: crashDump.policy, Success: 202, Handler: a.act(crashDump)},
 		{Action: "rescue", Policy: policyRescue, Success: 200, Handler: a.rescue},

@@ -46,7 +46,7 @@ func (p precondition) check(r *rest.Request, s *compute.Server) error {
 	case p.vmStates != nil && !slices.Contains(p.vmStates, s.VMState):
 		return p.conflict(s, "vm_state", string(s.VMState))
 	case p.taskStates != nil && !slices.Contains(p.taskStates, s.TaskState):
-		return p.conflict(s, "task_state", string(s.TaskState))
+		return p.conflict(s, "task_state", cmp.Or(string(s.TaskState), "None"))
 	case p.launched && s.LaunchedAt == nil:
 		return faults.New(faults.Conflict, "InstanceInvalidState", "Instance %s is in an invalid state for '%s'", s.ID, p.name)
 	}

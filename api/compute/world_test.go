@@ -129,10 +129,9 @@ func (w *world) plug(id string) {
 // move writes a move of a server to another host.
 func (c *cloud) move(id, kind, status string) {
 	c.query(`INSERT INTO compute.migrations (uuid, server_id, project_id, user_id, operation_id, migration_type, status, source_host_id, source_host, dest_host, dest_address,
-			old_flavor, new_flavor, old_flavor_number, new_flavor_number, old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state,
-			memory_total_bytes, memory_processed_bytes, memory_remaining_bytes, disk_total_bytes, disk_processed_bytes, disk_remaining_bytes, updated_at)
+			old_flavor, new_flavor, old_flavor_number, new_flavor_number, old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state, updated_at)
 		SELECT gen_random_uuid(), id, project_id, 'alice', 'op', $2, $3, $4, 'host-1', 'host-2', '192.0.2.2', flavor, flavor, 1, 1,
-			vcpus, memory_mb, disk_gb, vcpus, memory_mb, disk_gb, 'active', 3, 2, 1, 6, 4, 2, now() FROM compute.servers WHERE id = $1 RETURNING uuid::text`,
+			vcpus, memory_mb, disk_gb, vcpus, memory_mb, disk_gb, 'active', now() FROM compute.servers WHERE id = $1 RETURNING uuid::text`,
 		id, kind, status, hostID)
 }
 

@@ -93,6 +93,7 @@ func (c *cloud) startHosts(ctx context.Context, settings map[string]any) error {
 		own["host.name"], own["host.state_dir"] = h.Name, c.path("hosts", h.Name)
 		own["host.libvirt_socket"], own["host.link_listen"] = h.Libvirt.Socket(), net.JoinHostPort(h.Address.String(), "0")
 		own["telemetry.host_listen"] = o.Telemetry
+		own["host.live_migration_uri"], own["host.live_migration_inbound_addr"] = h.Libvirt.URI(), h.Address.String()
 		if err := launch.WriteConfig(o.Config, own); err != nil {
 			return err
 		}

@@ -259,6 +259,13 @@ func (c consoles) Disks(context.Context, string) (GuestDisks, error) {
 	return GuestDisks{}, faults.New(faults.NotFound, "GuestNotFound", "no disks")
 }
 
+func (c consoles) Progress(_ context.Context, serverID string) (json.RawMessage, error) {
+	if serverID != "a" {
+		return nil, faults.New(faults.NotFound, "MigrationNotFound", "it does not leave")
+	}
+	return json.RawMessage(`{"memory_total":7}`), nil
+}
+
 func (c consoles) Diagnostics(_ context.Context, serverID string) (json.RawMessage, error) {
 	if serverID != "a" {
 		return nil, faults.New(faults.NotFound, "GuestNotFound", "none")
@@ -292,6 +299,12 @@ func TestReads(t *testing.T) {
 	}
 	if got, err := reader.Describe(ctx, hostID, l.Address(), "a"); err != nil || string(got) != `{"server_id":"a"}` {
 		t.Errorf("described as %s, %v", got, err)
+	}
+	if got, err := reader.Progress(ctx, hostID, l.Address(), "a"); err != nil || got.MemoryTotal != 7 {
+		t.Errorf("progress: %+v, %v", got, err)
+	}
+	if _, err := reader.Progress(ctx, hostID, l.Address(), "b"); !faults.Is(err, faults.NotFound) {
+		t.Errorf("progress of one that stays: %v", err)
 	}
 	if got, err := reader.Diagnostics(ctx, hostID, l.Address(), "a"); err != nil || got.PowerState != servers.PowerRunning || got.CPUs[0].Time != 7 {
 		t.Errorf("diagnostics %+v, %v", got, err)

@@ -1,7 +1,7 @@
 package hostlink
 
-// Reads from hosts: the console log of a guest, what it was built from, and how
-// it does.
+// Reads from hosts: the console log of a guest, what it was built from, how it
+// does, and how far it has come where it is leaving.
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 )
 
 // Guests is what a host lets the API read, and other hosts copy.
@@ -33,6 +34,9 @@ type Guests interface {
 	// Diagnostics says how the guest does, as JSON of servers.Diagnostics.
 	// Errors: NotFound.
 	Diagnostics(ctx context.Context, serverID string) (json.RawMessage, error)
+	// Progress says how far a guest that is leaving has come, as JSON of
+	// steps.MoveProgress. Errors: NotFound, it isn't.
+	Progress(ctx context.Context, serverID string) (json.RawMessage, error)
 }
 
 // maxRead bounds one read on its way, in bytes: of a longer console log the end
@@ -118,6 +122,7 @@ const (
 	consoleRead     = "console"
 	specRead        = "spec"
 	diagnosticsRead = "diagnostics"
+	progressRead    = "progress"
 )
 
 var guestReads = map[string]func(context.Context, Guests, *http.Request) ([]byte, error){
@@ -133,6 +138,9 @@ var guestReads = map[string]func(context.Context, Guests, *http.Request) ([]byte
 	},
 	diagnosticsRead: func(ctx context.Context, guests Guests, r *http.Request) ([]byte, error) {
 		return guests.Diagnostics(ctx, r.PathValue("id"))
+	},
+	progressRead: func(ctx context.Context, guests Guests, r *http.Request) ([]byte, error) {
+		return guests.Progress(ctx, r.PathValue("id"))
 	},
 }
 
@@ -186,8 +194,18 @@ func (r *Reader) Describe(ctx context.Context, hostID, linkAddress, serverID str
 }
 
 // Diagnostics says how a guest does. Errors are Console's.
-func (r *Reader) Diagnostics(ctx context.Context, hostID, linkAddress, serverID string) (said servers.Diagnostics, err error) {
-	text, err := r.read(ctx, hostID, linkAddress, serverID, diagnosticsRead, "")
+func (r *Reader) Diagnostics(ctx context.Context, hostID, linkAddress, serverID string) (servers.Diagnostics, error) {
+	return readAs[servers.Diagnostics](ctx, r, hostID, linkAddress, serverID, diagnosticsRead)
+}
+
+// Progress says how far a guest that leaves the host has come. Errors are
+// Console's.
+func (r *Reader) Progress(ctx context.Context, hostID, linkAddress, serverID string) (steps.MoveProgress, error) {
+	return readAs[steps.MoveProgress](ctx, r, hostID, linkAddress, serverID, progressRead)
+}
+
+func readAs[T any](ctx context.Context, r *Reader, hostID, linkAddress, serverID, what string) (said T, err error) {
+	text, err := r.read(ctx, hostID, linkAddress, serverID, what, "")
 	if err != nil {
 		return said, err
 	}

@@ -10,6 +10,9 @@ const (
 	// EffectClaim: room taken on a host for a consumer. Ref is the consumer's
 	// id: the server's, or of a migration that keeps what the server had.
 	EffectClaim EffectKind = "claim"
+	// EffectHandover: the claim that a server had where it runs is a migration's,
+	// for as long as the move lasts. Ref is the migration's UUID.
+	EffectHandover EffectKind = "handover"
 	// EffectPorts: the Neutron ports of a server, made by us or a user's own
 	// that are bound to it. Ref is the server id; which they are is in its rows.
 	EffectPorts EffectKind = "ports"
@@ -21,6 +24,11 @@ const (
 	// server without them. Ref is the server id.
 	EffectBindings    EffectKind = "bindings"
 	EffectConnections EffectKind = "connections"
+	// EffectOldBindings: bindings of a server's ports to the host that its guest
+	// has left, EffectOldConnections those of its volumes' attachments. Undone,
+	// they are to the host that it is on. Ref is the server id.
+	EffectOldBindings    EffectKind = "old-bindings"
+	EffectOldConnections EffectKind = "old-connections"
 	// EffectVolume: the attachment of one volume that came while the server
 	// was there. Ref is the volume's id.
 	EffectVolume EffectKind = "volume"
@@ -84,7 +92,8 @@ func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
 // AtService says whether an OpenStack service has the effect, and no host.
 func (e Effect) AtService() bool {
 	switch e.Kind {
-	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectBindings, EffectConnections, EffectImage, EffectSnapshots:
+	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectBindings, EffectConnections,
+		EffectOldBindings, EffectOldConnections, EffectImage, EffectSnapshots:
 		return true
 	}
 	return false

@@ -65,6 +65,8 @@ const (
 	ServerShelve        Kind = "server.shelve"
 	ServerShelveOffload Kind = "server.shelve-offload"
 	ServerUnshelve      Kind = "server.unshelve"
+	// ServerLiveMigrate moves a guest to another host while it runs.
+	ServerLiveMigrate Kind = "server.live-migrate"
 	// ServerRecover ends an operation whose workflow died by other hands than
 	// the engine's: it runs the dead one's ledger, last first, or finishes it
 	// forward where that was past its point of no return.
@@ -164,8 +166,11 @@ const (
 	StepShelve   = "shelve"
 	StepOffload  = "offload"
 	StepKeep     = "keep"
+	StepQueue    = "queue"
+	StepPrepare  = "prepare"
+	StepMove     = "move"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
-	// back, StepSettle the end of one that was lost.
+	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
 	StepRollback  = "rollback"
 	StepSettle    = "settle"
@@ -200,8 +205,10 @@ var specs = []Spec{
 	{Kind: ServerShelve, Resource: Server, Verb: "shelve", Action: "shelve", Exclusive: true, Prepared: true, PointOfNoReturn: StepShelve, Steps: []string{StepGuest, StepSnapshot, StepUpload, StepShelve, StepOffload}, Deadline: 2 * time.Hour},
 	{Kind: ServerShelveOffload, Resource: Server, Verb: "shelve-offload", Action: "shelveOffload", Exclusive: true, PointOfNoReturn: StepShelve, Steps: []string{StepShelve, StepOffload}, Deadline: 2 * time.Hour},
 	{Kind: ServerUnshelve, Resource: Server, Verb: "unshelve", Action: "unshelve", Exclusive: true, PointOfNoReturn: StepKeep, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest, StepKeep}, Deadline: time.Hour},
+	{Kind: ServerLiveMigrate, Resource: Server, Verb: "live-migrate", Action: "live-migration", Exclusive: true, PointOfNoReturn: StepMove,
+		Steps: []string{StepSchedule, StepQueue, StepPrepare, StepMove, StepSettle}, Deadline: 24 * time.Hour},
 	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
-	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep}, Deadline: 24 * time.Hour},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep, StepSettle}, Deadline: 24 * time.Hour},
 
 	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackUpdate, Resource: Stack, Verb: "update", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},

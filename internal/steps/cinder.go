@@ -76,6 +76,9 @@ type CinderActivities interface {
 	// Disconnect: every volume is reserved for the server afterwards, on no host;
 	// what is so already is success. Errors: Unavailable, Superseded.
 	Disconnect(context.Context, DisconnectIn) (struct{}, error)
+	// Follow: every volume is the host's afterwards, and no other's. Errors:
+	// Unavailable, Superseded.
+	Follow(context.Context, FollowIn) (struct{}, error)
 	CinderSnapshots
 }
 
@@ -90,6 +93,7 @@ var (
 	cinderRelease  = serviceStep("cinder.Release", undo)
 
 	cinderDisconnect = serviceStep("cinder.Disconnect", undo)
+	cinderFollow     = serviceStep("cinder.Follow", undo)
 )
 
 // Attach makes and attaches a server's volumes.
@@ -112,5 +116,11 @@ func (cinderSteps) Release(ctx workflow.Context, in ReleaseVolumesIn) error {
 // Disconnect takes a server's volumes off their host and keeps them for it.
 func (cinderSteps) Disconnect(ctx workflow.Context, in DisconnectIn) error {
 	_, err := call[struct{}](ctx, cinderDisconnect, ControlQueue, in)
+	return err
+}
+
+// Follow has a server's volumes follow it to a host.
+func (cinderSteps) Follow(ctx workflow.Context, in FollowIn) error {
+	_, err := call[struct{}](ctx, cinderFollow, ControlQueue, in)
 	return err
 }

@@ -141,6 +141,7 @@ type LibvirtActivities interface {
 	Rebuild(context.Context, RebuildIn) (PowerOut, error)
 	DeviceActivities
 	LibvirtSnapshots
+	MigrationActivities
 }
 
 // Libvirt is the family's caller. Each call names the host's id.

@@ -51,6 +51,13 @@ type UnbindIn struct {
 	Fence Fence `json:"fence"`
 }
 
+// FollowIn has the ports or the volumes of the fenced operation's server, which
+// has moved while it ran, follow it to a host.
+type FollowIn struct {
+	Fence  Fence  `json:"fence"`
+	HostID string `json:"host_id"`
+}
+
 // NeutronActivities is implemented by activities/neutron.
 type NeutronActivities interface {
 	// Allocate makes the ports that are ours and binds users' own. It finds by
@@ -64,6 +71,9 @@ type NeutronActivities interface {
 	// Unbind takes the server's ports off its host and leaves them to the server;
 	// what is gone already is success. Errors: Unavailable, Superseded.
 	Unbind(context.Context, UnbindIn) (struct{}, error)
+	// Follow binds the server's ports to the host; those that are so already are
+	// success. Errors: Unavailable, Superseded.
+	Follow(context.Context, FollowIn) (struct{}, error)
 	// Refresh writes what Neutron says of the addresses of some servers' ports,
 	// for no operation: events about them may have been lost. It is idempotent
 	// as reading is. Errors: Unavailable.
@@ -86,6 +96,7 @@ var (
 	neutronAllocate   = serviceStep("neutron.Allocate", service)
 	neutronDeallocate = serviceStep("neutron.Deallocate", undo)
 	neutronUnbind     = serviceStep("neutron.Unbind", undo)
+	neutronFollow     = serviceStep("neutron.Follow", undo)
 	neutronRefresh    = serviceStep("neutron.Refresh", service)
 )
 
@@ -103,6 +114,12 @@ func (neutronSteps) Deallocate(ctx workflow.Context, in DeallocateIn) error {
 // Unbind takes a server's ports off their host.
 func (neutronSteps) Unbind(ctx workflow.Context, in UnbindIn) error {
 	_, err := call[struct{}](ctx, neutronUnbind, ControlQueue, in)
+	return err
+}
+
+// Follow has a server's ports follow it to a host.
+func (neutronSteps) Follow(ctx workflow.Context, in FollowIn) error {
+	_, err := call[struct{}](ctx, neutronFollow, ControlQueue, in)
 	return err
 }
 

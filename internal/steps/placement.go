@@ -51,6 +51,7 @@ type PlacementActivities interface {
 	Claim(context.Context, ClaimIn) (ClaimOut, error)
 	// Release is idempotent by the ledger line's state. Errors: Superseded.
 	Release(context.Context, ReleaseIn) (struct{}, error)
+	MoveClaimActivities
 }
 
 // Placement is the family's caller.

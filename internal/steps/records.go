@@ -237,6 +237,7 @@ type HostOut struct {
 
 // RecordsActivities is implemented by activities/records.
 type RecordsActivities interface {
+	MovingActivities
 	Begin(context.Context, BeginIn) (BeginOut, error)
 	Advance(context.Context, AdvanceIn) (AdvanceOut, error)
 	Finish(context.Context, FinishIn) (FinishOut, error)

@@ -189,6 +189,10 @@ func (s *Saga) Step(name string, move Move) error {
 	return nil
 }
 
+// Return takes the point of no return back: the step at it has turned out to
+// have changed nothing, and the story may end as if it had not come there.
+func (s *Saga) Return() { s.forward = false }
+
 // stopped says why the story may not go on, if so.
 func (s *Saga) stopped() error {
 	switch {
@@ -210,7 +214,7 @@ func (s *Saga) wasCancelled() bool { return s.cancelled || s.ctx.Err() != nil }
 // for a cancel.
 func (s *Saga) Hear(cancelled bool) { s.cancelled = s.cancelled || cancelled }
 
-// Cancelled says whether anybody has asked for a cancel.
+// Cancelled says whether anybody has asked for a cancel, be it too late or not.
 func (s *Saga) Cancelled() bool { return s.wasCancelled() }
 
 // Forward says whether the operation is past its point of no return.

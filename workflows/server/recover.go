@@ -13,6 +13,9 @@ package server
 //	dead kind         what is true after
 //	build             as after a failed one: nothing outside, or a debt; ERROR
 //	delete            finished: DELETED
+//	live-migrate      before the step move undone: it runs where it ran; from
+//	                  there on the row names the host on which the guest was
+//	                  found, and nothing is left on the other
 //	soft-delete,
 //	power operations  before the step guest nothing had been done: as it was;
 //	                  from there on finished: the guest is driven to the state
@@ -61,23 +64,24 @@ type recovery struct {
 }
 
 var recoveries = map[operations.Kind]recovery{
-	operations.ServerBuild:      {undone: failed},
-	operations.ServerDelete:     {finish: remove, undone: broken},
-	operations.ServerSoftDelete: {finish: setAside, undone: unchanged},
-	operations.ServerRestore:    {finish: powers[operations.ServerRestore].again, undone: unchanged},
-	operations.ServerStart:      {finish: powers[operations.ServerStart].again, undone: unchanged},
-	operations.ServerStop:       {finish: powers[operations.ServerStop].again, undone: unchanged},
-	operations.ServerReboot:     {finish: powers[operations.ServerReboot].again, undone: unchanged},
-	operations.ServerHardReboot: {finish: powers[operations.ServerHardReboot].again, undone: unchanged},
-	operations.ServerPause:      {finish: powers[operations.ServerPause].again, undone: unchanged},
-	operations.ServerUnpause:    {finish: powers[operations.ServerUnpause].again, undone: unchanged},
-	operations.ServerSuspend:    {finish: powers[operations.ServerSuspend].again, undone: unchanged},
-	operations.ServerResume:     {finish: powers[operations.ServerResume].again, undone: unchanged},
-	operations.ServerRescue:     {undone: unchanged},
-	operations.ServerUnrescue:   {finish: powers[operations.ServerUnrescue].again, undone: unchanged},
-	operations.ServerRebuild:    {finish: renew, undone: unchanged},
-	operations.ServerCrashDump:  {finish: interrupt, undone: unchanged},
-	operations.ServerResetState: {finish: resetState, undone: unchanged},
+	operations.ServerBuild:       {undone: failed},
+	operations.ServerDelete:      {finish: remove, undone: broken},
+	operations.ServerSoftDelete:  {finish: setAside, undone: unchanged},
+	operations.ServerRestore:     {finish: powers[operations.ServerRestore].again, undone: unchanged},
+	operations.ServerStart:       {finish: powers[operations.ServerStart].again, undone: unchanged},
+	operations.ServerStop:        {finish: powers[operations.ServerStop].again, undone: unchanged},
+	operations.ServerReboot:      {finish: powers[operations.ServerReboot].again, undone: unchanged},
+	operations.ServerHardReboot:  {finish: powers[operations.ServerHardReboot].again, undone: unchanged},
+	operations.ServerPause:       {finish: powers[operations.ServerPause].again, undone: unchanged},
+	operations.ServerUnpause:     {finish: powers[operations.ServerUnpause].again, undone: unchanged},
+	operations.ServerSuspend:     {finish: powers[operations.ServerSuspend].again, undone: unchanged},
+	operations.ServerResume:      {finish: powers[operations.ServerResume].again, undone: unchanged},
+	operations.ServerRescue:      {undone: unchanged},
+	operations.ServerUnrescue:    {finish: powers[operations.ServerUnrescue].again, undone: unchanged},
+	operations.ServerRebuild:     {finish: renew, undone: unchanged},
+	operations.ServerCrashDump:   {finish: interrupt, undone: unchanged},
+	operations.ServerResetState:  {finish: resetState, undone: unchanged},
+	operations.ServerLiveMigrate: {finish: finishMove, undone: notMoved},
 
 	operations.ServerAttachVolume:    {undone: nothing},
 	operations.ServerDetachVolume:    {finish: detachVolume, undone: nothing},

@@ -126,6 +126,18 @@ func TestOnTemporal(t *testing.T) {
 			failed, operations.ResultFailed, "error, power 1, on a host"},
 		"rebuild-cancelled": {func() *workflowtest.World { return lingering(rebuilding("active", 1)()) }, cancelAt("libvirt.PrepareImage"),
 			canceled, operations.ResultCancelled, isActive},
+		"live-migrate-done":            {migrating(), nil, completed, operations.ResultDone, isActive},
+		"live-migrate-with-ports-done": {withPorts(migrating(func(w *workflowtest.World) { w.Neutron.Bound = "host-1" })), nil, completed, operations.ResultDone, isActive + ", with ports"},
+		"live-migrate-failed":          {migrating(func(w *workflowtest.World) { w.Moves.Stuck = true }), nil, failed, operations.ResultFailed, isActive},
+		"live-migrate-aborted": {migrating(func(w *workflowtest.World) { w.Linger = true }), cancelAt("libvirt.Migrate"),
+			canceled, operations.ResultCancelled, isActive},
+		"live-migrate-forced": {migrating(func(w *workflowtest.World) { w.Moves.Slow, w.Moves.Asked = true, true }), nil,
+			completed, operations.ResultDone, isActive},
+		"recover-live-migrate": {lost(operations.ServerLiveMigrate, operations.StepMove, func(w *workflowtest.World) {
+			w.Place("host-1").Moving()
+			lostInMove(true)(w)
+			w.Op.Step = ""
+		}), nil, completed, operations.ResultDone, isActive},
 		"crash-dump-done": {dumping, nil, completed, operations.ResultDone, isActive},
 		"crash-dump-failed": {func() *workflowtest.World { return broken(dumping(), "host-1") }, nil,
 			failed, operations.ResultFailed, isActive},
@@ -236,7 +248,7 @@ var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-por
 	// Volumes of which one is still being made are asked for a second time.
 	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1, "rescue": 1, "unrescue": 1, "crash-dump": 1, "rebuild": 2,
 	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3,
-	"shelve": 4, "shelve-offload": 3, "unshelve": 6}
+	"shelve": 4, "shelve-offload": 3, "unshelve": 6, "live-migrate": 5, "live-migrate-with-ports": 6}
 
 func TestBudgets(t *testing.T) {
 	t.Parallel()

@@ -15,18 +15,22 @@ import (
 )
 
 var undo = map[operations.EffectKind]saga.Undo{
-	operations.EffectClaim:   undoClaim,
-	operations.EffectPorts:   undoPorts,
-	operations.EffectPort:    undoPort,
-	operations.EffectVolumes: undoVolumes,
-	operations.EffectVolume:  undoVolume,
-	operations.EffectDevice:  undoDevice,
-	operations.EffectGuest:   undoGuest,
-	operations.EffectRescue:  undoRescue,
-	operations.EffectHalt:    undoHalt,
+	operations.EffectClaim:    undoClaim,
+	operations.EffectHandover: undoHandover,
+	operations.EffectPorts:    undoPorts,
+	operations.EffectPort:     undoPort,
+	operations.EffectVolumes:  undoVolumes,
+	operations.EffectVolume:   undoVolume,
+	operations.EffectDevice:   undoDevice,
+	operations.EffectGuest:    undoGuest,
+	operations.EffectRescue:   undoRescue,
+	operations.EffectHalt:     undoHalt,
 
 	operations.EffectBindings:    undoBindings,
 	operations.EffectConnections: undoConnections,
+
+	operations.EffectOldBindings:    undoOldBindings,
+	operations.EffectOldConnections: undoOldConnections,
 
 	operations.EffectImage:        undoImage,
 	operations.EffectSnapshots:    undoSnapshots,
@@ -69,6 +73,11 @@ func undoVolumes(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error 
 	return steps.Cinder.Release(ctx, steps.ReleaseVolumesIn{Fence: s.Fence, Terminate: kind == operations.ServerDelete})
 }
 
+// undoHandover gives a server the room back that its migration had of it.
+func undoHandover(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
+	return steps.Placement.HandBack(ctx, steps.HandBackIn{Fence: s.Fence, Seq: e.Seq})
+}
+
 // errGuestOwed keeps a claim for as long as the guest may still be running.
 var errGuestOwed = faults.New(faults.Unavailable, "GuestOwed", "its guest is owed")
 
@@ -90,6 +99,30 @@ func undoBindings(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error
 // undoConnections takes its volumes off their host and keeps them reserved.
 func undoConnections(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
 	return steps.Cinder.Disconnect(ctx, steps.DisconnectIn{Fence: s.Fence})
+}
+
+// undoOldBindings has the ports of a guest that has moved follow it.
+func undoOldBindings(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	return steps.Neutron.Follow(ctx, steps.FollowIn{Fence: s.Fence, HostID: movedTo(s)})
+}
+
+// undoOldConnections has its volumes follow it.
+func undoOldConnections(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	return steps.Cinder.Follow(ctx, steps.FollowIn{Fence: s.Fence, HostID: movedTo(s)})
+}
+
+// movedTo is the host that a move was aimed at: its claim is in the ledger of the
+// run that made it, and any later run reads it of the migration.
+func movedTo(s *saga.Saga) string {
+	for _, e := range s.Ledger() {
+		if e.Kind == operations.EffectClaim && e.Ref == s.Begun.ResourceID {
+			return e.Host
+		}
+	}
+	if m := s.Begun.Server.Migration; m != nil {
+		return m.Dest
+	}
+	return s.Begun.Server.Host
 }
 
 // undoRescue has the guest be as it was before its rescue.

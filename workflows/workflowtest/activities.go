@@ -132,7 +132,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Input: w.Op.Input, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
-				Ports: w.Neutron.Asked, Volumes: w.Cinder.Asked, ShelvedImage: w.Server.ShelvedImage,
+				Ports: w.Neutron.Asked, Volumes: w.Cinder.Asked, ShelvedImage: w.Server.ShelvedImage, Migration: w.Moves.brief(),
 			},
 		}
 		return out, nil
@@ -229,6 +229,9 @@ func (w *World) publish(o *steps.ServerOutcome) {
 	if o.Shelved != nil {
 		w.Server.ShelvedImage = o.Shelved.ImageID
 	}
+	if o.Migration != nil {
+		w.Moves.end(o.Migration.Status)
+	}
 	w.Server.Launched = w.Server.Launched || o.Launched
 	w.Server.Deleted = w.Server.Deleted || o.Deleted
 }
@@ -241,6 +244,7 @@ func set[T any](field, value *T) {
 
 func (r records) Host(_ context.Context, in steps.HostIn) (steps.HostOut, error) {
 	return act(r.w, "records.Host", "", func() (steps.HostOut, error) {
+		r.w.Moves.asked(r.w)
 		return steps.HostOut{Up: r.w.Hosts[in.HostID].Up}, nil
 	})
 }

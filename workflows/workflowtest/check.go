@@ -49,9 +49,9 @@ func (w *World) check(t *testing.T) {
 // well says whether whoever has the effect answers.
 func (w *World) well(e operations.Effect) bool {
 	switch e.Kind {
-	case operations.EffectPorts, operations.EffectPort, operations.EffectBindings:
+	case operations.EffectPorts, operations.EffectPort, operations.EffectBindings, operations.EffectOldBindings:
 		return !w.Neutron.Down
-	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectSnapshots:
+	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectOldConnections, operations.EffectSnapshots:
 		return !w.Cinder.Down
 	case operations.EffectImage:
 		return !w.Glance.Down
@@ -68,10 +68,11 @@ func (w *World) checkHosts(t *testing.T) {
 	if w.Server.Deleted {
 		home, left = "", ""
 	}
-	if bound := w.Neutron.Bound; w.Neutron.Asked > 0 && bound != home && !w.owes(operations.EffectPorts, "") && !w.owes(operations.EffectBindings, "") {
+	if bound := w.Neutron.Bound; w.Neutron.Asked > 0 && bound != home && !w.owes(operations.EffectPorts, "") && !w.owes(operations.EffectBindings, "") &&
+		!w.owes(operations.EffectOldBindings, "") {
 		t.Errorf("its ports are bound to %q, it is on %q", bound, home)
 	}
-	if c := w.Cinder; c.Asked > 0 && !w.owes(operations.EffectVolumes, "") && !w.owes(operations.EffectConnections, "") &&
+	if c := w.Cinder; c.Asked > 0 && !w.owes(operations.EffectVolumes, "") && !w.owes(operations.EffectConnections, "") && !w.owes(operations.EffectOldConnections, "") &&
 		(c.Attached != home || c.Made != (home != "" || w.offloaded()) || c.InUse != (home != "")) {
 		t.Errorf("its volumes are %+v, it is on %q", c, home)
 	}

@@ -112,7 +112,7 @@ func (story Story) disturbed(t *testing.T, scenario Scenario, call Call, inciden
 		}
 		return
 	}
-	if !incident.allows(call, w.beyond, scenario.Result, w.Op.Result) {
+	if !incident.allows(call, w.beyond, w.open, scenario.Result, w.Op.Result) {
 		t.Errorf("result %q after %q", w.Op.Result, incident.Name)
 	}
 	story.ended(t, w)

@@ -127,7 +127,7 @@ var (
 )
 
 // undos are the steps at services that take something back.
-var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "cinder.Disconnect", "neutron.Unbind", "glance.Delete"}
+var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "cinder.Disconnect", "neutron.Unbind", "cinder.Follow", "neutron.Follow", "glance.Delete"}
 
 func incidents(c Call) []Incident {
 	rows := inTheDatabase
@@ -161,11 +161,12 @@ func cancelByTemporal(w *World, c Call) error {
 }
 
 // reaches says whether a cancel reaches the call: before the point of no
-// return, and beyond it one that changes the power of a guest, which is cut
-// short then. A recovery's never is.
+// return, and beyond it one that changes the power of a guest or moves it, which
+// is cut short then. A recovery's never is.
 func (w *World) reaches(c Call) bool {
 	spec, _ := operations.Lookup(w.Op.Kind)
-	return !spec.Beyond(w.Op.Step) || c.Step == "libvirt.Power" && !spec.Recovers() && w.first(c)
+	interruptible := c.Step == "libvirt.Power" || c.Step == "libvirt.Migrate"
+	return !spec.Beyond(w.Op.Step) || interruptible && !spec.Recovers() && w.first(c)
 }
 
 // first says that no earlier call was of the same step.
@@ -230,7 +231,7 @@ func (w *World) strike(c Call, after bool) error {
 	}
 	if w.struck == nil {
 		spec, _ := operations.Lookup(w.Op.Kind)
-		w.struck, w.beyond = &c, spec.Beyond(w.Op.standing())
+		w.struck, w.beyond, w.open = &c, spec.Beyond(w.Op.standing()), w.Op.standing() == operations.StepMove
 	} else if w.struck.Step != c.Step || w.struck.Host != c.Host {
 		return nil
 	}
@@ -239,8 +240,9 @@ func (w *World) strike(c Call, after bool) error {
 
 // allows says whether an operation that would have ended as plain may end as
 // result after the incident at call c. Beyond is whether it had come past its
-// point of no return by then.
-func (i Incident) allows(c Call, beyond bool, plain, result operations.Result) bool {
+// point of no return by then, open whether hypervisors had yet to decide what
+// becomes of it.
+func (i Incident) allows(c Call, beyond, open bool, plain, result operations.Result) bool {
 	switch i.ends {
 	case sameEnd:
 		return result == plain
@@ -248,7 +250,7 @@ func (i Incident) allows(c Call, beyond bool, plain, result operations.Result) b
 		late := beyond || c.Step == "records.Finish" && (i.After || i.Name == "cancelled by Temporal")
 		// The answer of the write that leads beyond and the cancel may cross.
 		crossed := beyond && c.Step == "records.Advance" && i.After
-		return result == operations.ResultCancelled && (!late || crossed) ||
+		return result == operations.ResultCancelled && (!late || crossed || open) ||
 			result == plain && (late || plain == operations.ResultFailed)
 	}
 	return true

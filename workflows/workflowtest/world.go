@@ -43,6 +43,8 @@ type World struct {
 	Device *Device
 	// Glance has the image that is made of the server.
 	Glance Glance
+	// Moves is the server's live migration.
+	Moves Moves
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
@@ -56,6 +58,7 @@ type World struct {
 	incident Incident
 	struck   *Call // the call that the incident struck first
 	beyond   bool  // the operation was past its point of no return by then
+	open     bool  // hypervisors had yet to decide what becomes of it
 	lost     bool  // the workflow is lost: nothing that it calls arrives
 	cancel   func()
 	signal   func()
@@ -226,6 +229,10 @@ func (w *World) PayDebts() {
 			w.payShelf(e)
 		case operations.EffectPorts:
 			w.Neutron.Bound = ""
+		case operations.EffectOldBindings:
+			w.Neutron.Bound = w.Server.Host
+		case operations.EffectOldConnections:
+			w.Cinder.Attached = w.Server.Host
 		case operations.EffectDevice:
 			w.Device.Plugged = false
 		case operations.EffectVolume, operations.EffectPort:

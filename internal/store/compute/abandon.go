@@ -24,7 +24,7 @@ func Resource() engine.Resource {
 // never built can't be anything but in ERROR, and so is one whose recovery was
 // given up. One that was to share the server leaves its row alone, and takes
 // back the device that its request had written. The caller holds the row.
-func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations.Result, f *steps.Fault) error {
+func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result, f *steps.Fault) error {
 	if op.Shared {
 		return forgetDevice(ctx, tx, op)
 	}
@@ -33,7 +33,7 @@ func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations
 		return err
 	}
 	var o steps.ServerOutcome
-	if err := abandonMigration(ctx, tx, op.ResourceID, op.ID); err != nil {
+	if err := abandonMigration(ctx, tx, op.ResourceID, op.ID, result); err != nil {
 		return err
 	}
 	if s.VMState == servers.VMBuilding || op.Kind == operations.ServerRecover {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -41,36 +42,27 @@ type Migration struct {
 	// which stands still.
 	Leftover bool
 	// Open says that it is neither over nor given up.
-	Open     bool
-	Progress MigrationProgress
+	Open bool
+	// Forced says that somebody asked for it to be forced to complete.
+	Forced bool
 
 	CreatedAt time.Time
 	UpdatedAt *time.Time
 	DeletedAt *time.Time
 }
 
-// MigrationProgress is how far the copying of a live migration has come, in
-// bytes; nil is unknown.
-type MigrationProgress struct {
-	MemoryTotal, MemoryProcessed, MemoryRemaining *int64
-	DiskTotal, DiskProcessed, DiskRemaining       *int64
-}
-
 const migrationColumns = `m.id, m.uuid::text, m.server_id::text, m.project_id, m.user_id, m.operation_id, m.migration_type, m.status,
 	COALESCE(m.source_host_id::text, ''), m.source_host, COALESCE(m.dest_host_id::text, ''), m.dest_host, m.dest_address,
 	m.old_flavor, m.new_flavor, m.old_flavor_number, m.new_flavor_number,
-	m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb, m.old_vm_state, m.leftover, m.open,
-	m.memory_total_bytes, m.memory_processed_bytes, m.memory_remaining_bytes,
-	m.disk_total_bytes, m.disk_processed_bytes, m.disk_remaining_bytes, m.created_at, m.updated_at, m.deleted_at`
+	m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb, m.old_vm_state, m.leftover, m.open, m.forced,
+	m.created_at, m.updated_at, m.deleted_at`
 
 func (m *Migration) fields() []any {
-	p := &m.Progress
 	return []any{&m.ID, &m.UUID, &m.ServerID, &m.ProjectID, &m.UserID, &m.OperationID, &m.Type, &m.Status,
 		&m.SourceID, &m.Source, &m.DestID, &m.Dest, &m.DestAddress,
 		&m.Old, &m.New, &m.OldNumber, &m.NewNumber,
 		&m.OldRoom.VCPUs, &m.OldRoom.MemoryMB, &m.OldRoom.DiskGB, &m.NewRoom.VCPUs, &m.NewRoom.MemoryMB, &m.NewRoom.DiskGB,
-		&m.OldVMState, &m.Leftover, &m.Open,
-		&p.MemoryTotal, &p.MemoryProcessed, &p.MemoryRemaining, &p.DiskTotal, &p.DiskProcessed, &p.DiskRemaining,
+		&m.OldVMState, &m.Leftover, &m.Open, &m.Forced,
 		&m.CreatedAt, &m.UpdatedAt, &m.DeletedAt}
 }
 
@@ -142,16 +134,6 @@ func SetMigrationStatus(ctx context.Context, tx store.Tx, serverID string, statu
 	return store.Translate(err)
 }
 
-// SetMigrationProgress writes how far the open migration of a server has come.
-func SetMigrationProgress(ctx context.Context, tx store.Tx, serverID string, p MigrationProgress) error {
-	_, err := tx.Exec(ctx, `UPDATE compute.migrations SET updated_at = now(),
-			memory_total_bytes = $2, memory_processed_bytes = $3, memory_remaining_bytes = $4,
-			disk_total_bytes = $5, disk_processed_bytes = $6, disk_remaining_bytes = $7
-		WHERE server_id = $1 AND open`, serverID, p.MemoryTotal, p.MemoryProcessed, p.MemoryRemaining,
-		p.DiskTotal, p.DiskProcessed, p.DiskRemaining)
-	return store.Translate(err)
-}
-
 // settleMigration makes o true of the server's open migration, of the server's
 // size, and of what both are charged for. Without an open migration it does
 // nothing: a Finish that is repeated finds none.
@@ -182,12 +164,16 @@ func settleMigration(ctx context.Context, tx store.Tx, serverID string, o steps.
 }
 
 // abandonMigration ends the open migration of an operation that never began.
-func abandonMigration(ctx context.Context, tx store.Tx, serverID, operationID string) error {
+func abandonMigration(ctx context.Context, tx store.Tx, serverID, operationID string, result operations.Result) error {
 	m, err := OpenMigration(ctx, tx, serverID)
 	if err != nil || m == nil || m.OperationID != operationID {
 		return err
 	}
-	return settleMigration(ctx, tx, serverID, steps.MigrationOutcome{Status: string(servers.MigrationError)})
+	status := servers.MigrationError
+	if m.Type == servers.LiveMigration && result == operations.ResultCancelled {
+		status = servers.MigrationCancelled
+	}
+	return settleMigration(ctx, tx, serverID, steps.MigrationOutcome{Status: string(status)})
 }
 
 // OpenMigration gives the server's migration that is neither over nor given up;

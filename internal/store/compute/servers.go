@@ -109,6 +109,14 @@ func (s *Server) Unused() error {
 	return nil
 }
 
+// Idle says that no operation has the server. Errors: Unavailable.
+func (s *Server) Idle() error {
+	if s.OperationID != "" {
+		return faults.New(faults.Unavailable, "ServerInUse", "server %s is in use", s.ID)
+	}
+	return nil
+}
+
 // Placement is what the request said about where the server may run.
 type Placement struct {
 	// Host and Node are names; HostID is a host's id.

@@ -1,0 +1,206 @@
+//go:build moves
+
+package walk
+
+// Live migration between two real hosts, with the real client.
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// traveller is a guest that writes numbers and moves between the cloud's hosts.
+type traveller struct {
+	*client
+	hosts []string
+	id    string
+}
+
+func (g *traveller) domain() string { return "instance-" + g.id[:8] }
+
+// virsh does something with the guest on a host.
+func (g *traveller) virsh(host int, args ...string) string {
+	g.t.Helper()
+	out, err := exec.Command("virsh", append([]string{"--connect", g.cloud.Libvirt[host]}, args...)...).CombinedOutput()
+	if err != nil {
+		g.t.Fatalf("virsh %v: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// says types a command at the guest's console and gives what it answers.
+func (g *traveller) says(host int, command, answer string) string {
+	g.t.Helper()
+	before := strings.Count(g.console("traveller", ""), answer)
+	tty, err := os.OpenFile(g.virsh(host, "ttyconsole", g.domain()), os.O_WRONLY, 0)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer tty.Close()
+	time.Sleep(pause) // QEMU looks once a second whether anybody is there
+	if _, err := tty.WriteString(command + "\n"); err != nil {
+		g.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
+		log := g.console("traveller", "")
+		if strings.Count(log, answer) > before && strings.HasSuffix(log, "\n") {
+			rest := log[strings.LastIndex(log, answer)+len(answer):]
+			return strings.TrimSpace(rest[:strings.Index(rest, "\n")])
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("the guest never answered %q:\n%s", command, log)
+		}
+	}
+}
+
+// uptime is how long the guest has run, in seconds.
+func (g *traveller) uptime(host int) float64 {
+	g.t.Helper()
+	up, err := strconv.ParseFloat(g.says(host, "uptime", "uptime: "), 64)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return up
+}
+
+// on says that the guest runs on one host only, and that the row says which.
+func (g *traveller) on(host int) {
+	g.t.Helper()
+	now := g.show("server", "show", "traveller")
+	if now["OS-EXT-SRV-ATTR:host"] != g.hosts[host] {
+		g.t.Errorf("the row says %v, want %s", now["OS-EXT-SRV-ATTR:host"], g.hosts[host])
+	}
+	for i := range g.hosts {
+		if got := len(g.cloud.domainsOn(i, "--all")); got != 1-min(1, max(i-host, host-i)) {
+			g.t.Errorf("host %d has %d guests", i, got)
+		}
+	}
+}
+
+// leave starts a live migration that is slowed down to some MiB per second, and
+// gives its number once it runs.
+func (g *traveller) leave(host, mib int) string {
+	g.t.Helper()
+	g.virsh(host, "migrate-setspeed", g.domain(), strconv.Itoa(mib))
+	g.run("server", "migrate", "--live-migration", "--block-migration", "traveller")
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		for _, row := range g.list("server", "migration", "list", "--server", "traveller") {
+			if row["Status"] == "running" {
+				return fmt.Sprint(row["Id"])
+			}
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("the migration never ran: %v", g.list("server", "migration", "list", "--server", "traveller"))
+		}
+	}
+}
+
+// became waits until the guest is idle, and gives its newest migration's status.
+func (g *traveller) became(status string) {
+	g.t.Helper()
+	g.becomes("traveller", "ACTIVE")
+	rows := g.list("server", "migration", "list", "--server", "traveller")
+	if len(rows) == 0 || rows[0]["Status"] != status {
+		g.t.Errorf("the migrations are %v; want the newest %s", rows, status)
+	}
+}
+
+// whole reads the numbers on the disk of a guest that is off: none is missing, and
+// none is there twice.
+func (g *traveller) whole(host int) {
+	g.t.Helper()
+	raw := filepath.Join(g.t.TempDir(), "raw")
+	disk := filepath.Join(g.cloud.dir, "hosts", g.hosts[host], "guests", g.id, "disk")
+	if out, err := exec.Command("qemu-img", "convert", "-O", "raw", disk, raw).CombinedOutput(); err != nil {
+		g.t.Fatalf("qemu-img: %v: %s", err, out)
+	}
+	file, err := os.Open(raw)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer file.Close()
+	var start [4]byte
+	const second, sector = 446 + 16 + 8, 512 // the partition with the data
+	if _, err := file.ReadAt(start[:], second); err != nil {
+		g.t.Fatal(err)
+	}
+	offset := int64(binary.LittleEndian.Uint32(start[:])) * sector
+	out, err := exec.Command("debugfs", "-R", "cat /records", fmt.Sprintf("%s?offset=%d", raw, offset)).Output()
+	if err != nil {
+		g.t.Fatalf("debugfs: %v", err)
+	}
+	lines := bytes.Fields(out)
+	for i, line := range lines {
+		if string(line) != strconv.Itoa(i+1) {
+			g.t.Fatalf("record %d is %s", i+1, line)
+		}
+	}
+	g.t.Logf("%d records, none missing, none twice", len(lines))
+}
+
+// TestLiveMigrationOfHosts: a guest that writes to disk and memory goes to the
+// other host with its disks, stays where it is when that is aborted, and comes
+// back when that is forced to complete.
+func TestLiveMigrationOfHosts(t *testing.T) {
+	c := newCloud(t, "--hosts", "2")
+	c.start()
+	g := &traveller{client: c.as(t, "admin", newest)}
+	g.hosts = g.client.hosts(2)
+	data := filepath.Join(t.TempDir(), "user-data")
+	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := g.show("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", g.hosts[0],
+		"--user-data", data, "traveller")
+	g.id = made["id"].(string)
+	g.becomes("traveller", "ACTIVE")
+	g.console("traveller", "record: 10\n")
+	g.on(0)
+	up, began := g.uptime(0), time.Now()
+
+	g.run("server", "migrate", "--live-migration", "--block-migration", "--wait", "traveller")
+	g.became("completed")
+	g.on(1)
+	t.Logf("the client waited for %.1f s", time.Since(began).Seconds())
+	now, passed := g.uptime(1), time.Since(began).Seconds()
+	t.Logf("uptime %.1f s, and %.1f s after %.1f s", up, now, passed)
+	if now < up {
+		t.Error("the guest has booted anew")
+	}
+
+	number := g.leave(1, 1)
+	g.run("server", "migration", "abort", "traveller", number)
+	g.became("cancelled")
+	g.on(1)
+
+	number = g.leave(1, 4)
+	g.run("server", "migration", "force", "complete", "traveller", number)
+	g.became("completed")
+	g.on(0)
+	if again := g.uptime(0); again < now {
+		t.Errorf("the guest has booted anew: uptime %.1f s, and %.1f s", now, again)
+	}
+	counts := strings.Fields(g.says(0, "records", "records: ")) // disk N memory M
+	if len(counts) != 4 {
+		t.Fatalf("the guest said %v", counts)
+	}
+	onDisk, err1 := strconv.Atoi(counts[1])
+	inMemory, err2 := strconv.Atoi(counts[3])
+	if err1 != nil || err2 != nil || onDisk-inMemory < 0 || onDisk-inMemory > 1 {
+		t.Errorf("the guest has the records %v", counts)
+	}
+	g.run("server", "stop", "traveller")
+	g.becomes("traveller", "SHUTOFF")
+	g.whole(0)
+	g.run("server", "delete", "--wait", "traveller")
+	c.clean()
+	c.interrupt()
+}
