@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Waiting(4) // for what was killed to be given up
+	testenv.Waiting(3) // for what was killed to be given up
 	cloud.Main(m)
 }
 
