@@ -54,7 +54,8 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) 
 			INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
 			SELECT id, name, '`+stackType+`', id::text, $2::text, $3::text, $4::text FROM orchestration.stacks WHERE id = $1 AND deleted_at IS NULL
 		)
-		UPDATE orchestration.stacks SET action = $2, status = $3, reason = $4, updated_at = now(), deleted_at = CASE WHEN $5 THEN now() END
+		UPDATE orchestration.stacks SET action = $2, status = $3, reason = $4,
+			updated_at = CASE WHEN $2 = '`+ActionCreate+`' THEN updated_at ELSE now() END, deleted_at = CASE WHEN $5 THEN now() END
 		WHERE id = $1 AND deleted_at IS NULL AND (next_operation_id IS NULL OR $5)`, id, o.Action, o.Status, o.Reason, o.Deleted)
 	if err != nil {
 		return fmt.Errorf("publish stack %s: %w", id, store.Translate(err))
