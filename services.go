@@ -40,6 +40,7 @@ func newServices(p *process) services {
 			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,
 			operations.EffectBindings: s.neutron.PayBindings, operations.EffectConnections: s.cinder.PayConnections,
 			operations.EffectOldBindings: s.neutron.PayOldBindings, operations.EffectOldConnections: s.cinder.PayOldConnections,
+			operations.EffectMovedPorts: s.neutron.PayMoved, operations.EffectMovedVolumes: s.cinder.PayMoved,
 			operations.EffectImage: s.glance.Pay, operations.EffectSnapshots: s.cinder.PaySnapshots,
 		}}
 	return s

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/scheduler"
+	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -123,6 +124,11 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 		Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID, Attempt: in.Attempt, State: operations.Done})
 	if err != nil {
 		return out, nil, err
+	}
+	if op.Kind == operations.ServerEvacuate {
+		if err := compute.AimMigration(ctx, tx, op.ID, host.ID, servers.MigrationPreMigrating); err != nil {
+			return out, nil, err
+		}
 	}
 	// The claim locks the host's row, so it comes last.
 	room := server.Room()

@@ -62,6 +62,11 @@ var taskStates = map[operations.Kind]map[string]servers.TaskState{
 		operations.StepUpload:  servers.TaskShelvingImagePendingUpload,
 		operations.StepOffload: servers.TaskShelvingOffloading,
 	},
+	operations.ServerEvacuate: {
+		operations.StepSchedule: servers.TaskRebuilding,
+		operations.StepVolumes:  servers.TaskRebuildBlockDeviceMapping,
+		operations.StepGuest:    servers.TaskRebuildSpawning,
+	},
 	operations.ServerUnshelve: {
 		operations.StepGuest: servers.TaskSpawning,
 	},

@@ -156,6 +156,7 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: shelve.key, Policy: shelve.policy, Success: 202, Handler: a.shelve},
 		{Action: shelveOffload.key, Policy: shelveOffload.policy, Success: 202, Handler: a.act(shelveOffload)},
 		{Action: unshelve.key, Policy: unshelve.policy, Success: 202, Handler: a.unshelve},
+		{Action: evacuate.key, Policy: evacuate.policy, Success: 200, Handler: a.evacuate},
 		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},
 		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},

@@ -24,7 +24,6 @@ var notServed = map[string]string{
 	"POST /servers/{id}/action revertResize":        "servers don't move yet",
 	"POST /servers/{id}/action resize":              "servers don't move yet",
 	"POST /servers/{id}/action migrate":             "servers don't move yet",
-	"POST /servers/{id}/action evacuate":            "servers don't move yet",
 	"POST /servers/{id}/action changePassword":      "guests aren't changed in place yet",
 	"POST /servers/{id}/action addSecurityGroup":    "security groups are only given at creation yet",
 	"POST /servers/{id}/action removeSecurityGroup": "security groups are only given at creation yet",

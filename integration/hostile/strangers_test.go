@@ -66,6 +66,7 @@ var bodies = map[string]string{
 	"POST /os-server-groups":                              `{"server_group": {"name": "x", "policies": ["affinity"]}}`,
 	"POST /servers/{id}/action addFixedIp":                `{"addFixedIp": {"networkId": "` + nothing + `"}}`,
 	"POST /servers/{id}/action removeFixedIp":             `{"removeFixedIp": {"address": "192.0.2.1"}}`,
+	"POST /servers/{id}/action evacuate":                  `{"evacuate": {"onSharedStorage": false}}`,
 	"POST /servers/{id}/action rebuild":                   `{"rebuild": {"imageRef": "` + nothing + `"}}`,
 	"POST /servers/{id}/action os-resetState":             `{"os-resetState": {"state": "active"}}`,
 	"POST /servers/{id}/action addSecurityGroup":          `{"addSecurityGroup": {"name": "x"}}`,

@@ -28,8 +28,9 @@ const (
 // takes over operations on power, since users press it when one of those hangs
 // (task states ALLOW_REBOOT of the original). So does a reset of the state by an
 // administrator, whatever runs, but for a delete: what is being deleted has no
-// other state to come. Recovery is never cut short: it holds the only list of
-// what must be undone.
+// other state to come. An evacuation takes over whatever runs, since the host that
+// it runs on is down, and has rows only for what it does not. Recovery is never
+// cut short: it holds the only list of what must be undone.
 //
 // A newer traversal of a stack takes over from an older one (contracts:
 // lifecycle.json): what it does not do again, the newer one finds in the rows of
@@ -40,7 +41,7 @@ const (
 // exclusive kind that runs shows its task, and then shared ones are refused.
 var meetings = map[Kind]map[Kind]Meeting{
 	ServerBuild:       {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
-	ServerDelete:      {ServerDelete: Join, ServerSoftDelete: Join, ServerResetState: Join},
+	ServerDelete:      {ServerDelete: Join, ServerSoftDelete: Join, ServerResetState: Join, ServerEvacuate: Join},
 	ServerStart:       {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerStop:        {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerReboot:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerHardReboot: Preempt},
@@ -57,7 +58,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerCrashDump:   {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerResetState:  {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerLiveMigrate: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
-	ServerRecover:     {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue},
+	ServerRecover:     {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue, ServerEvacuate: Queue},
 
 	ServerShelve:        {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerShelveOffload: {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
@@ -74,6 +75,9 @@ var meetings = map[Kind]map[Kind]Meeting{
 	StackUpdate:  {StackUpdate: Preempt, StackDelete: Preempt},
 	StackDelete:  {StackDelete: Join},
 	StackRecover: {StackUpdate: Queue, StackDelete: Queue},
+
+	ServerRecoverShared: {ServerEvacuate: Queue},
+	ServerEvacuate:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerEvacuate: Join},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of
@@ -82,7 +86,11 @@ func Meet(running, incoming Kind) Meeting {
 	if m, ok := meetings[running][incoming]; ok {
 		return m
 	}
-	if spec, ok := Lookup(running); ok && !spec.Exclusive {
+	switch spec, ok := Lookup(running); {
+	case !ok:
+	case incoming == ServerEvacuate && spec.Resource == Server:
+		return Preempt
+	case !spec.Exclusive:
 		return Queue
 	}
 	return Refuse

@@ -42,6 +42,7 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerShelve:        {action: "shelve"},
 	operations.ServerShelveOffload: {action: "shelveOffload"},
 	operations.ServerUnshelve:      {action: "unshelve"},
+	operations.ServerEvacuate:      {action: "evacuate"},
 
 	operations.ServerAttachVolume:    {action: "attach volume"},
 	operations.ServerDetachVolume:    {action: "detach volume"},

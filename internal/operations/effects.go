@@ -50,6 +50,10 @@ const (
 	// EffectGuest: a domain and its disks on a host. Ref is the server id. What
 	// an unconfirmed move has left on the old host is one too.
 	EffectGuest EffectKind = "guest"
+	// EffectMovedPorts and EffectMovedVolumes: the server's ports and volumes are
+	// at another host than its row has it on. Ref is the server id.
+	EffectMovedPorts   EffectKind = "moved-ports"
+	EffectMovedVolumes EffectKind = "moved-volumes"
 	// EffectHalt: a guest that ran is off. Ref is the server id.
 	EffectHalt EffectKind = "halt"
 	// EffectRescue: a guest on a host that runs from a rescue image, or is about
@@ -93,7 +97,7 @@ func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
 func (e Effect) AtService() bool {
 	switch e.Kind {
 	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectBindings, EffectConnections,
-		EffectOldBindings, EffectOldConnections, EffectImage, EffectSnapshots:
+		EffectOldBindings, EffectOldConnections, EffectMovedPorts, EffectMovedVolumes, EffectImage, EffectSnapshots:
 		return true
 	}
 	return false

@@ -67,6 +67,8 @@ const (
 	ServerUnshelve      Kind = "server.unshelve"
 	// ServerLiveMigrate moves a guest to another host while it runs.
 	ServerLiveMigrate Kind = "server.live-migrate"
+	// ServerEvacuate makes a server anew elsewhere whose host is down.
+	ServerEvacuate Kind = "server.evacuate"
 	// ServerRecover ends an operation whose workflow died by other hands than
 	// the engine's: it runs the dead one's ledger, last first, or finishes it
 	// forward where that was past its point of no return.
@@ -169,6 +171,7 @@ const (
 	StepQueue    = "queue"
 	StepPrepare  = "prepare"
 	StepMove     = "move"
+	StepLeave    = "leave"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
 	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
@@ -205,10 +208,11 @@ var specs = []Spec{
 	{Kind: ServerShelve, Resource: Server, Verb: "shelve", Action: "shelve", Exclusive: true, Prepared: true, PointOfNoReturn: StepShelve, Steps: []string{StepGuest, StepSnapshot, StepUpload, StepShelve, StepOffload}, Deadline: 2 * time.Hour},
 	{Kind: ServerShelveOffload, Resource: Server, Verb: "shelve-offload", Action: "shelveOffload", Exclusive: true, PointOfNoReturn: StepShelve, Steps: []string{StepShelve, StepOffload}, Deadline: 2 * time.Hour},
 	{Kind: ServerUnshelve, Resource: Server, Verb: "unshelve", Action: "unshelve", Exclusive: true, PointOfNoReturn: StepKeep, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest, StepKeep}, Deadline: time.Hour},
+	{Kind: ServerEvacuate, Resource: Server, Verb: "evacuate", Action: "evacuate", Exclusive: true, PointOfNoReturn: StepLeave, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest, StepLeave}, Deadline: time.Hour},
 	{Kind: ServerLiveMigrate, Resource: Server, Verb: "live-migrate", Action: "live-migration", Exclusive: true, PointOfNoReturn: StepMove,
 		Steps: []string{StepSchedule, StepQueue, StepPrepare, StepMove, StepSettle}, Deadline: 24 * time.Hour},
 	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
-	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep, StepSettle}, Deadline: 24 * time.Hour},
+	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep, StepSettle, StepLeave}, Deadline: 24 * time.Hour},
 
 	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackUpdate, Resource: Stack, Verb: "update", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},

@@ -62,6 +62,12 @@ type DisconnectIn struct {
 	Fence Fence `json:"fence"`
 }
 
+// MoveVolumesIn takes the volumes of the fenced operation's server to a host.
+type MoveVolumesIn struct {
+	Fence  Fence  `json:"fence"`
+	HostID string `json:"host_id"`
+}
+
 // CinderActivities is implemented by activities/cinder.
 type CinderActivities interface {
 	// Attach finds by mark what an earlier call has made. Errors: Invalid,
@@ -79,6 +85,9 @@ type CinderActivities interface {
 	// Follow: every volume is the host's afterwards, and no other's. Errors:
 	// Unavailable, Superseded.
 	Follow(context.Context, FollowIn) (struct{}, error)
+	// Move: every volume is in use on the host afterwards, and attached to no other.
+	// The guest stands still meanwhile. Errors: Unavailable, NotFound, Superseded.
+	Move(context.Context, MoveVolumesIn) (struct{}, error)
 	CinderSnapshots
 }
 
@@ -92,6 +101,7 @@ var (
 	cinderComplete = serviceStep("cinder.Complete", service)
 	cinderRelease  = serviceStep("cinder.Release", undo)
 
+	cinderMove       = serviceStep("cinder.Move", service)
 	cinderDisconnect = serviceStep("cinder.Disconnect", undo)
 	cinderFollow     = serviceStep("cinder.Follow", undo)
 )
@@ -122,5 +132,11 @@ func (cinderSteps) Disconnect(ctx workflow.Context, in DisconnectIn) error {
 // Follow has a server's volumes follow it to a host.
 func (cinderSteps) Follow(ctx workflow.Context, in FollowIn) error {
 	_, err := call[struct{}](ctx, cinderFollow, ControlQueue, in)
+	return err
+}
+
+// Move takes a server's volumes from one host to another.
+func (cinderSteps) Move(ctx workflow.Context, in MoveVolumesIn) error {
+	_, err := call[struct{}](ctx, cinderMove, ControlQueue, in)
 	return err
 }

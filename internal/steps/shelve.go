@@ -16,6 +16,16 @@ type UnshelveInput struct {
 	Destination Destination `json:"destination,omitzero"`
 }
 
+// EvacuateInput is where a server is to be made anew whose host is down, and how.
+type EvacuateInput struct {
+	// Host is a name; empty is any.
+	Host string `json:"host,omitempty"`
+	// Stopped leaves the guest off, unless the server is in ERROR.
+	Stopped bool `json:"stopped,omitempty"`
+	// OnSharedStorage says that the disks are there already.
+	OnSharedStorage bool `json:"on_shared_storage,omitempty"`
+}
+
 // ShelvedOutcome is a server that is shelved from now on, or no more.
 type ShelvedOutcome struct {
 	On bool `json:"on,omitempty"`

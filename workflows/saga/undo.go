@@ -56,6 +56,14 @@ func (s *Saga) TakeAwayOnly(step, host string, holds []operations.Effect, kinds 
 	return s.takeAway(step, host, holds, of)
 }
 
+// TakeAwayFrom is TakeAway for what is on one host: what else the story has done
+// stays.
+func (s *Saga) TakeAwayFrom(step, host string, holds []operations.Effect) error {
+	on := func(e operations.Effect) bool { return e.Host == host }
+	holds = slices.DeleteFunc(slices.Clone(holds), func(e operations.Effect) bool { return !on(e) })
+	return s.takeAway(step, host, holds, on)
+}
+
 func (s *Saga) takeAway(step, host string, holds []operations.Effect, goes func(operations.Effect) bool) error {
 	known := func(h operations.Effect) bool {
 		return slices.ContainsFunc(s.ledger, func(e operations.Effect) bool {

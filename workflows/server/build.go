@@ -28,6 +28,7 @@ package server
 
 import (
 	"errors"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -88,7 +89,11 @@ func schedule(s *saga.Saga, to *steps.Destination) (host string, err error) {
 			tried = append(tried, e.Host)
 		}
 	}
-	claim, err := steps.Placement.Claim(s.Context(), steps.ClaimIn{Fence: s.Fence, Attempt: s.Attempt(), Exclude: tried, Destination: to})
+	exclude := tried
+	if home := s.Begun.Server.Host; home != "" { // it is to leave that
+		exclude = append(slices.Clone(tried), home)
+	}
+	claim, err := steps.Placement.Claim(s.Context(), steps.ClaimIn{Fence: s.Fence, Attempt: s.Attempt(), Exclude: exclude, Destination: to})
 	if err != nil {
 		if len(tried) > 0 && saga.Reason(err).Kind == faults.NoCapacity {
 			return "", retriesExceeded("Exhausted all hosts available for retrying build failures for instance %s.", s.Begun.ResourceID)

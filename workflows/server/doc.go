@@ -50,4 +50,5 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerShelve:          Shelve,
 	operations.ServerShelveOffload:   Shelve,
 	operations.ServerUnshelve:        Unshelve,
+	operations.ServerEvacuate:        Evacuate,
 }

@@ -42,13 +42,18 @@ func connect(s *saga.Saga, host string) (plugging, error) {
 }
 
 // kindFor is what an operation that gives a server something on a host takes
-// back: all of it, or only that it is there, where the server had it before.
+// back: all of it, or, where the server had it before, only that it is there.
 func kindFor(s *saga.Saga, made operations.EffectKind) operations.EffectKind {
-	if s.Begun.Kind != operations.ServerUnshelve {
-		return made
+	if kind, ok := given[s.Begun.Kind][made]; ok {
+		return kind
 	}
-	return map[operations.EffectKind]operations.EffectKind{
-		operations.EffectPorts: operations.EffectBindings, operations.EffectVolumes: operations.EffectConnections}[made]
+	return made
+}
+
+// given are what operations on servers that were built before do not make.
+var given = map[operations.Kind]map[operations.EffectKind]operations.EffectKind{
+	operations.ServerUnshelve: {operations.EffectPorts: operations.EffectBindings, operations.EffectVolumes: operations.EffectConnections},
+	operations.ServerEvacuate: {operations.EffectPorts: operations.EffectMovedPorts, operations.EffectVolumes: operations.EffectMovedVolumes},
 }
 
 // notConnected has the words of the original's BuildAbortException. No other

@@ -31,6 +31,8 @@ package server
 //	shelve-offload    before the step shelve as it was; from there on finished
 //	unshelve          before the step keep on the shelf as it was; from there on
 //	                  finished: the server runs, its image goes
+//	evacuate          before the step leave on its old host as it was, in ERROR;
+//	                  from there on finished
 //	reset-state       before the step state as it was; from there on finished
 //	attach            nothing outside, or a debt, and no row of the device
 //	detach            from the step guest on finished: the device is gone; or
@@ -92,6 +94,7 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerShelve:          {finish: shelveAgain, undone: unchanged},
 	operations.ServerShelveOffload:   {finish: shelveAgain, undone: unchanged},
 	operations.ServerUnshelve:        {finish: keep, undone: unchanged},
+	operations.ServerEvacuate:        {finish: leaveBehind, undone: notEvacuated},
 }
 
 // Recover is the workflow of operations.ServerRecover and of

@@ -17,6 +17,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/testenv"
 	"holdfast.dev/workflows/server"
 	"holdfast.dev/workflows/workflowtest"
@@ -170,6 +171,10 @@ func TestOnTemporal(t *testing.T) {
 		"unshelve-on-host":                {unshelving(false), nil, completed, operations.ResultDone, isActive + ", with ports, with volumes"},
 		"unshelve-failed":                 {as(unshelving(true), full), nil, failed, operations.ResultFailed, isOffloaded + ", with volumes"},
 		"unshelve-cancelled":              {func() *workflowtest.World { return lingering(unshelving(true)()) }, cancelAt("libvirt.Build"), canceled, operations.ResultCancelled, isOffloaded + ", with volumes"},
+		"evacuate-done":                   {evacuatingAll, nil, completed, operations.ResultDone, isActive + ", with ports, with volumes"},
+		"evacuate-left-off":               {evacuating("active", 1, steps.EvacuateInput{Stopped: true}), nil, completed, operations.ResultDone, isStopped},
+		"evacuate-failed":                 {as(evacuating("active", 1, steps.EvacuateInput{}), full), nil, failed, operations.ResultFailed, "error, power 1, on a host"},
+		"evacuate-cancelled-by-row":       {func() *workflowtest.World { return cancelled(evacuatingAll()) }, nil, canceled, operations.ResultCancelled, isActive + ", with ports, with volumes"},
 		"create-backup-done":              {backingUp, nil, completed, operations.ResultDone, isActive},
 		"create-backup-failed":            {as(backingUp, func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }), nil, failed, operations.ResultFailed, isActive},
 		"create-backup-cancelled-by-row":  {func() *workflowtest.World { return cancelled(backingUp()) }, nil, canceled, operations.ResultCancelled, isActive},
@@ -248,7 +253,7 @@ var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-por
 	// Volumes of which one is still being made are asked for a second time.
 	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1, "rescue": 1, "unrescue": 1, "crash-dump": 1, "rebuild": 2,
 	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3,
-	"shelve": 4, "shelve-offload": 3, "unshelve": 6, "live-migrate": 5, "live-migrate-with-ports": 6}
+	"shelve": 4, "shelve-offload": 3, "unshelve": 6, "live-migrate": 5, "live-migrate-with-ports": 6, "evacuate": 4}
 
 func TestBudgets(t *testing.T) {
 	t.Parallel()

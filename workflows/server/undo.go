@@ -26,6 +26,9 @@ var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectRescue:   undoRescue,
 	operations.EffectHalt:     undoHalt,
 
+	operations.EffectMovedPorts:   undoMovedPorts,
+	operations.EffectMovedVolumes: undoMovedVolumes,
+
 	operations.EffectBindings:    undoBindings,
 	operations.EffectConnections: undoConnections,
 

@@ -223,6 +223,9 @@ func (w *World) publish(o *steps.ServerOutcome) {
 	set(&w.Server.VMState, o.VMState)
 	set(&w.Server.PowerState, o.PowerState)
 	set(&w.Server.Host, o.Host)
+	if o.Migration != nil {
+		w.Migrated = o.Migration.Status
+	}
 	if o.Rebuilt != nil {
 		set(&w.Server.Rebuilt, o.Rebuilt.Name)
 	}

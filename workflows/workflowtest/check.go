@@ -49,9 +49,9 @@ func (w *World) check(t *testing.T) {
 // well says whether whoever has the effect answers.
 func (w *World) well(e operations.Effect) bool {
 	switch e.Kind {
-	case operations.EffectPorts, operations.EffectPort, operations.EffectBindings, operations.EffectOldBindings:
+	case operations.EffectPorts, operations.EffectPort, operations.EffectBindings, operations.EffectOldBindings, operations.EffectMovedPorts:
 		return !w.Neutron.Down
-	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectOldConnections, operations.EffectSnapshots:
+	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectOldConnections, operations.EffectMovedVolumes, operations.EffectSnapshots:
 		return !w.Cinder.Down
 	case operations.EffectImage:
 		return !w.Glance.Down
@@ -69,10 +69,10 @@ func (w *World) checkHosts(t *testing.T) {
 		home, left = "", ""
 	}
 	if bound := w.Neutron.Bound; w.Neutron.Asked > 0 && bound != home && !w.owes(operations.EffectPorts, "") && !w.owes(operations.EffectBindings, "") &&
-		!w.owes(operations.EffectOldBindings, "") {
+		!w.owes(operations.EffectOldBindings, "") && !w.owes(operations.EffectMovedPorts, "") {
 		t.Errorf("its ports are bound to %q, it is on %q", bound, home)
 	}
-	if c := w.Cinder; c.Asked > 0 && !w.owes(operations.EffectVolumes, "") && !w.owes(operations.EffectConnections, "") && !w.owes(operations.EffectOldConnections, "") &&
+	if c := w.Cinder; c.Asked > 0 && !w.owes(operations.EffectVolumes, "") && !w.owes(operations.EffectConnections, "") && !w.owes(operations.EffectOldConnections, "") && !w.owes(operations.EffectMovedVolumes, "") &&
 		(c.Attached != home || c.Made != (home != "" || w.offloaded()) || c.InUse != (home != "")) {
 		t.Errorf("its volumes are %+v, it is on %q", c, home)
 	}

@@ -39,6 +39,8 @@ type World struct {
 	Cinder Cinder
 	// Left is the host that an unconfirmed move has left; empty if there is none.
 	Left string
+	// Migrated is the status that the server's move has ended with.
+	Migrated string
 	// Device is a volume or a port that comes or goes; nil if none does.
 	Device *Device
 	// Glance has the image that is made of the server.
@@ -224,6 +226,7 @@ func (w *World) PayDebts() {
 			continue
 		}
 		w.Glance.pay(e)
+		w.payMove(e)
 		switch e.Kind {
 		case operations.EffectBindings, operations.EffectConnections, operations.EffectHalt:
 			w.payShelf(e)
