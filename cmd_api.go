@@ -100,17 +100,18 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		return nil, err
 	}
 	computeAPI := &compute.API{
-		DB:             p.db,
-		Engine:         p.engine,
-		Starter:        p.starter,
-		Policy:         rules,
-		Secrets:        box,
-		Neighbours:     p.neighbours(tokens),
-		Consoles:       hostlink.NewReader(key),
-		HostDownAfter:  p.cfg.Compute.HostDownAfter,
-		MaxPageSize:    p.cfg.API.MaxPageSize,
-		OffloadShelved: p.cfg.Compute.ShelvedOffloadTime == 0,
-		SoftDelete:     p.cfg.Compute.ReclaimInstanceInterval > 0,
+		DB:               p.db,
+		Engine:           p.engine,
+		Starter:          p.starter,
+		Policy:           rules,
+		Secrets:          box,
+		Neighbours:       p.neighbours(tokens),
+		Consoles:         hostlink.NewReader(key),
+		HostDownAfter:    p.cfg.Compute.HostDownAfter,
+		MaxPageSize:      p.cfg.API.MaxPageSize,
+		ResizeOnSameHost: p.cfg.Compute.AllowResizeToSameHost,
+		OffloadShelved:   p.cfg.Compute.ShelvedOffloadTime == 0,
+		SoftDelete:       p.cfg.Compute.ReclaimInstanceInterval > 0,
 	}
 	orchestrationAPI, err := p.orchestration(box)
 	if err != nil {

@@ -54,7 +54,8 @@ func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
 	defer cancel()
 	owed := libvirt.Debt{Kind: operations.EffectKind(d.Kind), OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt}
 	switch owed.Kind {
-	case operations.EffectGuest, operations.EffectRescue, operations.EffectHalt, operations.EffectSnapshotFile:
+	case operations.EffectGuest, operations.EffectRescue, operations.EffectHalt, operations.EffectSnapshotFile,
+		operations.EffectStarted, operations.EffectResized, operations.EffectAside:
 	case operations.EffectDevice:
 		_, owed.ServerID, _, _ = operations.ParseID(d.OperationID)
 		owed.Device = d.Ref

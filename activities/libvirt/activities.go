@@ -162,8 +162,8 @@ func (a *Activities) guest(ctx context.Context, t steps.Token, why act, f func(c
 	return guest, err
 }
 
-// Debt is an undo that this host owes: of the guest of a server, of its rescue,
-// of a device of it, or of a copy of its disk, made under a generation and an
+// Debt is an undo that this host owes: of the guest of a server, of what was done
+// to it for a rescue or a move, of a device of it, or of a copy of its disk, made under a generation and an
 // attempt of an operation.
 type Debt struct {
 	// Kind is the effect's; empty is a guest.
@@ -181,7 +181,7 @@ func (d Debt) token() steps.Token {
 }
 
 // Pay takes away what is owed: of a guest all, of a copy the copy, of a device
-// the device; a rescue is taken back. It is idempotent as Destroy is, and nil also
+// the device; what was done to it for a while is taken back. It is idempotent as Destroy is, and nil also
 // means that there is nothing to pay: a newer owner has the server here.
 //
 // An effect keeps the generation that it was made under, and a later owner may

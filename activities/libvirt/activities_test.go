@@ -129,6 +129,19 @@ func rebuild(generation int64, off bool) func(context.Context, *libvirt.Activiti
 	}
 }
 
+func resize(generation int64, in steps.ResizeIn) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		in.Token, in.Spec = token(generation, 1), spec()
+		return a.Resize(ctx, in)
+	}
+}
+
+func pay(kind operations.EffectKind, generation int64) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		return nil, a.Pay(ctx, libvirt.Debt{Kind: kind, ServerID: serverID, Generation: generation, Attempt: 1})
+	}
+}
+
 func one(state int) []libvirt.Guest {
 	return []libvirt.Guest{{ServerID: serverID, PowerState: state}}
 }
@@ -204,6 +217,18 @@ var acts = []act{
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
 	{name: "rebuild of one that is off", proves: "libvirt.Rebuild", setUp: []string{"build", "stop"}, run: rebuild(3, true),
 		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "resize", proves: "libvirt.Resize", setUp: []string{"build", "stop"}, run: resize(3, steps.ResizeIn{Aside: true}),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "resize of one that stays off", proves: "libvirt.Resize", setUp: []string{"build", "stop"}, run: resize(3, steps.ResizeIn{Off: true}),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "keep a resize", proves: "libvirt.Power", setUp: []string{"build", "stop", "resize"}, run: power(steps.PowerKeepResize, 4),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
+	{name: "undo of a resize", proves: "libvirt.Power", setUp: []string{"build", "stop", "resize"}, run: power(steps.PowerUndoResize, 4),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "debt of a resize", setUp: []string{"build", "stop", "resize"}, want: nil, after: one(libvirt.Shutdown), run: pay(operations.EffectResized, 3)},
+	{name: "debt of what is aside", setUp: []string{"build", "stop", "resize"}, want: nil, after: one(libvirt.Running), run: pay(operations.EffectAside, 3)},
+	{name: "debt of a stopped one", setUp: []string{"build", "stop"}, want: nil, after: one(libvirt.Running), run: pay(operations.EffectHalt, 2)},
+	{name: "debt of a started one", setUp: []string{"build"}, want: nil, after: one(libvirt.Shutdown), run: pay(operations.EffectStarted, 1)},
 	{name: "destroy", proves: "libvirt.Destroy", setUp: []string{"build"}, want: struct{}{}, after: []libvirt.Guest{},
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			return a.Destroy(ctx, steps.DestroyIn{Token: token(5, 1)})

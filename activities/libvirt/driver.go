@@ -21,6 +21,7 @@ import (
 // there, Unavailable for what another attempt may do.
 type Driver interface {
 	DiskDriver
+	ResizeDriver
 	// Build makes the guest and starts it. Half-made ones are finished; one that
 	// runs is left as it is; one that stands still is started. It calls confirm
 	// last thing before the guest first runs.

@@ -30,8 +30,11 @@ func (a *Activities) Rescue(ctx context.Context, in steps.RescueIn) (steps.Power
 
 // undone are the changes of a guest's power that debts ask for.
 var undone = map[operations.EffectKind]steps.PowerAction{
-	operations.EffectRescue: steps.PowerUndoRescue,
-	operations.EffectHalt:   steps.PowerStart,
+	operations.EffectRescue:  steps.PowerUndoRescue,
+	operations.EffectHalt:    steps.PowerStart,
+	operations.EffectStarted: steps.PowerForceStop,
+	operations.EffectResized: steps.PowerUndoResize,
+	operations.EffectAside:   steps.PowerKeepResize,
 }
 
 // putBack pays the debt of a change of power; of a guest that is gone there is none.

@@ -1,13 +1,14 @@
 package placement
 
-// Claims of a server that moves while it keeps what it has where it runs.
+// Claims of a server that moves: room where it goes to for itself, and what it
+// has where it is for its migration.
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/scheduler"
@@ -21,52 +22,22 @@ import (
 // one's handover, both lines and the migration's aim are one transaction.
 // Errors: NoCapacity (code NoValidHost), Conflict, Unavailable, Superseded.
 func (a *Activities) ClaimMove(ctx context.Context, in steps.MoveClaimIn) (steps.ClaimOut, error) {
-	since := time.Now().Add(-snapshotAge)
-	for range tries {
-		out, err := a.claimMove(ctx, in, since)
-		var full *hostFull
-		if !errors.As(err, &full) {
-			return out, err
-		}
-		if in.Force {
-			return steps.ClaimOut{}, noValidHost(nil)
-		}
-		in.Exclude = append(slices.Clone(in.Exclude), full.host)
-		since = time.Now()
-	}
-	return steps.ClaimOut{}, faults.New(faults.Unavailable, "HostsBusy", "other claims were faster on every host")
-}
-
-func (a *Activities) claimMove(ctx context.Context, in steps.MoveClaimIn, since time.Time) (out steps.ClaimOut, err error) {
-	var taken *compute.Room
-	err = a.db.InTx(ctx, func(tx store.Tx) error {
-		out, taken, err = a.claimMoveIn(ctx, tx, in, since)
-		return err
+	return a.tries(ctx, in.Exclude, func(tx store.Tx, since time.Time, exclude []string) (steps.ClaimOut, *compute.Room, error) {
+		in.Exclude = exclude
+		return a.claimMoveIn(ctx, tx, in, since)
 	})
-	if err != nil {
-		return steps.ClaimOut{}, err
-	}
-	if taken != nil {
-		a.hosts.took(out.HostID, *taken)
-	}
-	return out, nil
 }
 
-// claimMoveIn is claimMove's transaction. Taken is nil if the attempt had its claim.
+// claimMoveIn is ClaimMove's transaction. Taken is nil if the attempt had its claim.
 func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.MoveClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Room, err error) {
-	op, err := a.engine.CheckFence(ctx, tx, in.Fence)
-	if err != nil {
+	op, ledger, had, err := a.claimed(ctx, tx, in.Fence, in.Attempt)
+	if err != nil || had != nil {
+		if had != nil {
+			out, err = known(ctx, tx, *had, ledger)
+		}
 		return out, nil, err
 	}
-	ledger, err := a.engine.Effects(ctx, tx, op.ID)
-	if err != nil {
-		return out, nil, err
-	}
-	if had := claimOf(ledger, in.Attempt); had != nil {
-		out, err = known(ctx, tx, *had, ledger)
-		return out, nil, err
-	}
-	migration, err := compute.OpenMigration(ctx, tx, op.ResourceID)
+	migration, err := compute.MigrationOf(ctx, tx, op.ID)
 	if err != nil {
 		return out, nil, err
 	}
@@ -74,57 +45,74 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 	if err != nil {
 		return out, nil, err
 	}
-	if migration == nil || migration.OperationID != op.ID || server.HostID == "" {
-		return out, nil, faults.New(faults.Conflict, "MigrationNotFound", "server %s has no migration of this operation", op.ResourceID)
+	if migration == nil || !migration.Open || server.HostID == "" {
+		return out, nil, faults.New(faults.Conflict, "MigrationNotFound", "server %s makes no move by operation %s", server.ID, op.ID)
 	}
-	host, err := a.target(ctx, tx, in, since, server, ledger)
+	host, err := a.target(ctx, tx, in, since, migration.Resized(server, steps.NewSize), ledger)
 	if err != nil {
 		return out, nil, err
 	}
-	if _, err = op.Intend(ctx, tx, operations.Effect{
-		Kind: operations.EffectHandover, Ref: migration.UUID, Host: server.HostID, Attempt: in.Attempt, State: operations.Done}); err != nil {
-		return out, nil, err
+	for _, e := range []operations.Effect{
+		{Kind: operations.EffectHandover, Ref: migration.UUID, Host: server.HostID},
+		{Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID},
+	} {
+		e.Attempt, e.State = in.Attempt, operations.Done
+		if ledger, err = op.Intend(ctx, tx, e); err != nil {
+			return out, nil, err
+		}
 	}
-	ledger, err = op.Intend(ctx, tx, operations.Effect{
-		Kind: operations.EffectClaim, Ref: server.ID, Host: host.ID, Attempt: in.Attempt, State: operations.Done})
-	if err != nil {
-		return out, nil, err
+	status := servers.MigrationPreMigrating
+	if migration.Type == servers.LiveMigration {
+		status = servers.MigrationQueued
 	}
-	if err := compute.AimMigration(ctx, tx, op.ID, host.ID, servers.MigrationQueued); err != nil {
+	if err := compute.AimMigration(ctx, tx, op.ID, host.ID, status); err != nil {
 		return out, nil, err
 	}
 	if err := compute.HandOver(ctx, tx, server.ID, migration.UUID, server.HostID); err != nil {
 		return out, nil, err
 	}
 	// The claim locks the host's row, so it comes last.
-	room := server.Room()
-	ok, err := compute.ClaimOnHost(ctx, tx, server.ID, host.ID, in.Fence.OperationID, room)
+	ok, err := compute.ClaimOnHost(ctx, tx, server.ID, host.ID, op.ID, migration.NewRoom)
 	if err == nil && !ok {
 		err = &hostFull{host.ID}
 	}
-	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, &room, err
+	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, &migration.NewRoom, err
+}
+
+// claimed checks the fence and looks whether the attempt has its claim.
+func (a *Activities) claimed(ctx context.Context, tx store.Tx, f steps.Fence, attempt int) (op engine.Locked, ledger []operations.Effect, had *operations.Effect, err error) {
+	if op, err = a.engine.CheckFence(ctx, tx, f); err != nil {
+		return op, nil, nil, err
+	}
+	if ledger, err = a.engine.Effects(ctx, tx, op.ID); err != nil {
+		return op, nil, nil, err
+	}
+	return op, ledger, claimOf(ledger, attempt), nil
 }
 
 // target gives the host to go to: the one that is forced, or one that the
-// scheduler lets the server run on, never its own.
+// scheduler lets the server run on.
 func (a *Activities) target(ctx context.Context, tx store.Tx, in steps.MoveClaimIn, since time.Time, server *compute.Server, ledger []operations.Effect) (*scheduler.Host, error) {
-	if in.Host != "" && server.Host != nil && in.Host == server.Host.Name {
+	if in.Host != "" && !in.SameHost && server.Host != nil && in.Host == server.Host.Name {
 		return nil, faults.New(faults.Conflict, "UnableToMigrateToSelf", "Unable to migrate instance (%s) to current host (%s).", server.ID, in.Host)
 	}
 	if in.Force && in.Host != "" {
-		hosts, err := compute.ListHosts(ctx, tx, compute.HostFilter{Name: in.Host})
-		if err != nil {
+		host, err := compute.HostByName(ctx, tx, in.Host)
+		switch {
+		case faults.Is(err, faults.NotFound), err == nil && slices.Contains(in.Exclude, host.ID):
+			return nil, noValidHost(nil)
+		case err != nil:
 			return nil, err
 		}
-		if len(hosts) == 0 {
-			return nil, noValidHost(nil)
-		}
-		return &scheduler.Host{ID: hosts[0].ID, Name: hosts[0].Name}, nil
+		return &scheduler.Host{ID: host.ID, Name: host.Name}, nil
 	}
 	// Where it was asked to be built says nothing about where it goes.
 	aim := *server
 	aim.Placement.Host, aim.Placement.Node = in.Host, ""
-	exclude := slices.Concat(left(ledger), in.Exclude, []string{server.HostID})
+	exclude := slices.Concat(left(ledger), in.Exclude)
+	if !in.SameHost {
+		exclude = append(exclude, server.HostID)
+	}
 	return a.choose(ctx, tx, since, &aim, exclude, seed(steps.ClaimIn{Fence: in.Fence, Attempt: in.Attempt}))
 }
 
@@ -140,15 +128,13 @@ func (a *Activities) HandBack(ctx context.Context, in steps.HandBackIn) (struct{
 		if err != nil {
 			return err
 		}
-		for _, e := range ledger {
-			if e.Seq != in.Seq || e.Kind != operations.EffectHandover {
-				continue
-			}
-			if !e.Open() {
-				return nil
-			}
-			return compute.HandOver(ctx, tx, e.Ref, op.ResourceID, e.Host)
+		i := slices.IndexFunc(ledger, func(e operations.Effect) bool { return e.Seq == in.Seq && e.Kind == operations.EffectHandover })
+		switch {
+		case i < 0:
+			return faults.New(faults.NotFound, "NoSuchClaim", "operation %s has no handover in line %d of its ledger", op.ID, in.Seq)
+		case !ledger[i].Open():
+			return nil
 		}
-		return faults.New(faults.NotFound, "NoSuchClaim", "operation %s has no handover in line %d of its ledger", in.Fence.OperationID, in.Seq)
+		return compute.HandOver(ctx, tx, ledger[i].Ref, op.ResourceID, ledger[i].Host)
 	})
 }

@@ -24,9 +24,9 @@ import (
 const (
 	// snapshotAge is how old the hosts in memory may be when one is chosen.
 	snapshotAge = time.Second
-	// tries bounds how often a claim that others were faster than is made anew
+	// maxTries bounds how often a claim that others were faster than is made anew
 	// before the step is left to its retry.
-	tries = 8
+	maxTries = 8
 )
 
 // Activities implements steps.PlacementActivities.
@@ -58,14 +58,27 @@ func New(db *store.DB, e *engine.Engine, s *scheduler.Scheduler) *Activities {
 // Errors: NoCapacity (code NoValidHost), Unavailable (others
 // were faster on every host, or hosts may still report), Superseded.
 func (a *Activities) Claim(ctx context.Context, in steps.ClaimIn) (steps.ClaimOut, error) {
+	return a.tries(ctx, in.Exclude, func(tx store.Tx, since time.Time, exclude []string) (steps.ClaimOut, *compute.Room, error) {
+		in.Exclude = exclude
+		return a.claimIn(ctx, tx, in, since)
+	})
+}
+
+// try is the transaction of a claim, with hosts as they were after since. Taken is
+// nil if the attempt had its claim.
+type try func(tx store.Tx, since time.Time, exclude []string) (out steps.ClaimOut, taken *compute.Room, err error)
+
+// tries makes a claim anew for as long as others are faster on the host that it
+// chooses.
+func (a *Activities) tries(ctx context.Context, exclude []string, claim try) (steps.ClaimOut, error) {
 	since := time.Now().Add(-snapshotAge)
-	for range tries {
-		out, err := a.claim(ctx, in, since)
+	for range maxTries {
+		out, err := a.once(ctx, func(tx store.Tx) (steps.ClaimOut, *compute.Room, error) { return claim(tx, since, exclude) })
 		var full *hostFull
 		if !errors.As(err, &full) {
 			return out, err
 		}
-		in.Exclude = append(slices.Clone(in.Exclude), full.host)
+		exclude = append(slices.Clone(exclude), full.host)
 		since = time.Now()
 	}
 	return steps.ClaimOut{}, faults.New(faults.Unavailable, "HostsBusy", "other claims were faster on every host")
@@ -76,11 +89,11 @@ type hostFull struct{ host string }
 
 func (e *hostFull) Error() string { return "host " + e.host + " had no room after all" }
 
-// claim makes one try, with hosts as they were after since.
-func (a *Activities) claim(ctx context.Context, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, err error) {
+// once makes one try, and counts what it has taken.
+func (a *Activities) once(ctx context.Context, claim func(store.Tx) (steps.ClaimOut, *compute.Room, error)) (out steps.ClaimOut, err error) {
 	var taken *compute.Room
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
-		out, taken, err = a.claimIn(ctx, tx, in, since)
+		out, taken, err = claim(tx)
 		return err
 	})
 	if err != nil {
@@ -92,18 +105,13 @@ func (a *Activities) claim(ctx context.Context, in steps.ClaimIn, since time.Tim
 	return out, nil
 }
 
-// claimIn is claim's transaction. Taken is nil if the attempt had its claim.
+// claimIn is Claim's transaction.
 func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Room, err error) {
-	op, err := a.engine.CheckFence(ctx, tx, in.Fence)
-	if err != nil {
-		return out, nil, err
-	}
-	ledger, err := a.engine.Effects(ctx, tx, op.ID)
-	if err != nil {
-		return out, nil, err
-	}
-	if had := claimOf(ledger, in.Attempt); had != nil {
-		out, err = known(ctx, tx, *had, ledger)
+	op, ledger, had, err := a.claimed(ctx, tx, in.Fence, in.Attempt)
+	if err != nil || had != nil {
+		if had != nil {
+			out, err = known(ctx, tx, *had, ledger)
+		}
 		return out, nil, err
 	}
 	server, err := compute.GetServer(ctx, tx, "", op.ResourceID)

@@ -22,7 +22,7 @@ func (a *Activities) Host(ctx context.Context, in steps.HostIn) (steps.HostOut, 
 	if err != nil {
 		return steps.HostOut{}, err
 	}
-	return steps.HostOut{Up: h.Up(a.DownAfter), ForcedDown: h.ForcedDown}, nil
+	return steps.HostOut{Up: h.Up(a.DownAfter), ForcedDown: h.ForcedDown, Address: h.LinkAddress}, nil
 }
 
 // maxSpec bounds what goes through a workflow's history for one server.
@@ -32,7 +32,7 @@ const maxSpec = 64 << 10
 // is over 64 kB).
 func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (steps.ServerSpec, error) {
 	_, id := subject(in.Fence.OperationID)
-	spec, err := readSpec(ctx, a.db.Pool, id)
+	spec, err := readSpec(ctx, a.db.Pool, id, in.Size)
 	if lost := a.engine.PeekFence(ctx, a.db.Pool, in.Fence); lost != nil {
 		err = lost
 	}
@@ -50,8 +50,11 @@ func (a *Activities) ServerSpec(ctx context.Context, in steps.ServerSpecIn) (ste
 	return spec, nil
 }
 
-func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.ServerSpec, error) {
+func readSpec(ctx context.Context, q store.Queryer, serverID string, size steps.Size) (steps.ServerSpec, error) {
 	s, err := compute.GetServer(ctx, q, "", serverID)
+	if err == nil && size != "" {
+		s, err = inSize(ctx, q, s, size)
+	}
 	if err != nil {
 		return steps.ServerSpec{}, err
 	}
@@ -69,4 +72,17 @@ func readSpec(ctx context.Context, q store.Queryer, serverID string) (steps.Serv
 	}
 	err = giveDisks(ctx, q, s, &spec)
 	return spec, err
+}
+
+// inSize gives a server as its open migration has it. Errors: Conflict, there is
+// none.
+func inSize(ctx context.Context, q store.Queryer, s *compute.Server, size steps.Size) (*compute.Server, error) {
+	m, err := compute.OpenMigration(ctx, q, s.ID)
+	if err == nil && m == nil {
+		err = faults.New(faults.Conflict, "MigrationNotFound", "server %s is not being moved", s.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.Resized(s, size), nil
 }

@@ -58,6 +58,8 @@ var taskStates = map[operations.Kind]map[string]servers.TaskState{
 		operations.StepSnapshot: servers.TaskImageSnapshot,
 		operations.StepUpload:   servers.TaskImagePendingUpload,
 	},
+	operations.ServerResize:  moveTasks,
+	operations.ServerMigrate: moveTasks,
 	operations.ServerShelve: {
 		operations.StepUpload:  servers.TaskShelvingImagePendingUpload,
 		operations.StepOffload: servers.TaskShelvingOffloading,
@@ -75,9 +77,33 @@ var taskStates = map[operations.Kind]map[string]servers.TaskState{
 	},
 }
 
+var moveTasks = map[string]servers.TaskState{
+	operations.StepSchedule: servers.TaskResizePrep,
+	operations.StepStop:     servers.TaskResizeMigrating,
+	operations.StepNetwork:  servers.TaskResizeMigrating,
+	operations.StepVolumes:  servers.TaskResizeMigrated,
+	operations.StepGuest:    servers.TaskResizeFinish,
+}
+
+// moveStatuses is how far the server's migration has come by a step.
+var moveStatuses = map[operations.Kind]map[string]servers.MigrationStatus{
+	operations.ServerResize:  moveStatus,
+	operations.ServerMigrate: moveStatus,
+}
+
+var moveStatus = map[string]servers.MigrationStatus{
+	operations.StepStop:  servers.MigrationMigrating,
+	operations.StepGuest: servers.MigrationPostMigrating,
+}
+
 func showServer(ctx context.Context, tx store.Tx, kind operations.Kind, id, step, _ string) error {
 	if task, ok := taskStates[kind][step]; ok {
-		return compute.AdvanceTask(ctx, tx, id, task)
+		if err := compute.AdvanceTask(ctx, tx, id, task); err != nil {
+			return err
+		}
+	}
+	if status, ok := moveStatuses[kind][step]; ok {
+		return compute.SetMigrationStatus(ctx, tx, id, status)
 	}
 	return nil
 }

@@ -48,6 +48,8 @@ type API struct {
 	HostDownAfter time.Duration
 	// MaxPageSize is the most servers on a page.
 	MaxPageSize int
+	// ResizeOnSameHost lets a resized server stay on its host.
+	ResizeOnSameHost bool
 	// SoftDelete keeps what users delete until it is reclaimed.
 	SoftDelete bool
 	// OffloadShelved takes servers that are shelved off their hosts at once.
@@ -157,6 +159,10 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: shelveOffload.key, Policy: shelveOffload.policy, Success: 202, Handler: a.act(shelveOffload)},
 		{Action: unshelve.key, Policy: unshelve.policy, Success: 202, Handler: a.unshelve},
 		{Action: evacuate.key, Policy: evacuate.policy, Success: 200, Handler: a.evacuate},
+		{Action: "resize", Policy: policyResize, Success: 202, Handler: a.resize},
+		{Action: "migrate", Policy: policyMigrate, Targeted: true, Success: 202, Handler: a.migrate},
+		{Action: "confirmResize", Policy: policyConfirmResize, Success: 204, Handler: a.confirmResize},
+		{Action: "revertResize", Policy: policyRevertResize, Success: 202, Handler: a.revertResize},
 		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},
 		{Action: "os-resetState", Policy: policyResetState, Success: 202, Handler: a.resetState},
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},

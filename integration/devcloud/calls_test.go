@@ -20,10 +20,6 @@ import (
 // notServed are operations that the client calls and that aren't there yet, with
 // what they wait for. One that is served must not be here.
 var notServed = map[string]string{
-	"POST /servers/{id}/action confirmResize":       "servers don't move yet",
-	"POST /servers/{id}/action revertResize":        "servers don't move yet",
-	"POST /servers/{id}/action resize":              "servers don't move yet",
-	"POST /servers/{id}/action migrate":             "servers don't move yet",
 	"POST /servers/{id}/action changePassword":      "guests aren't changed in place yet",
 	"POST /servers/{id}/action addSecurityGroup":    "security groups are only given at creation yet",
 	"POST /servers/{id}/action removeSecurityGroup": "security groups are only given at creation yet",

@@ -147,6 +147,24 @@ func (s *stage) server() string {
 	return id
 }
 
+// elsewhere is a host that a server is not on.
+func (s *stage) elsewhere(server string) string {
+	s.Helper()
+	home := s.make("compute", "GET", "/servers/"+server, "", "server", "OS-EXT-SRV-ATTR:host")
+	_, text := s.request("2.1", "GET", "/os-services?binary=nova-compute", "")
+	var all struct{ Services []struct{ Host string } }
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		s.Fatalf("%v: %s", err, text)
+	}
+	for _, one := range all.Services {
+		if one.Host != home {
+			return one.Host
+		}
+	}
+	s.Fatalf("there is no host but %s", home)
+	return ""
+}
+
 func (s *stage) volume() string {
 	s.Helper()
 	id := s.make("volume", "POST", "/volumes", fmt.Sprintf(`{"volume": {"size": 1, "imageRef": %q}}`, s.image), "volume", "id")
@@ -327,12 +345,18 @@ func (s *stage) word(c call, about subject, within, key, text string) string {
 			return s.image
 		}
 	case "flavorRef", "flavor":
+		if c.action() == "resize" {
+			return things["flavors"](s, call{})
+		}
 		return flavor
 	case "group":
 		return things["os-server-groups"](s, call{})
 	case "key_name":
 		return things["os-keypairs"](s, call{})
 	case "host", "hypervisor_hostname_pattern":
+		if c.action() == "migrate" {
+			return s.elsewhere(about.id)
+		}
 		return s.host
 	case "project_id":
 		return s.project

@@ -80,6 +80,8 @@ type Compute struct {
 	// ShelvedOffloadTime is how long shelved servers stay on their hosts; 0 takes
 	// them off at once, less than 0 never.
 	ShelvedOffloadTime time.Duration `koanf:"shelved_offload_time"`
+	// AllowResizeToSameHost lets a resized server stay on its host.
+	AllowResizeToSameHost bool `koanf:"allow_resize_to_same_host"`
 	// HealInstanceInfoCacheInterval is the time between two looks at addresses.
 	HealInstanceInfoCacheInterval time.Duration `koanf:"heal_instance_info_cache_interval"`
 }

@@ -31,12 +31,13 @@ type Debt struct {
 // maxDebts bounds what a host is told at once; it asks again when it has paid.
 const maxDebts = 500
 
-// Debts gives what a host (or, under "", what services) owes, oldest first, at most 500. Claims are not in
-// it: the room that is owed with a guest is given back with it.
+// Debts gives what a host (or, under "", what services) owes, at most 500: of the
+// oldest operation first, and of each its last effect first, as an undo goes. Claims
+// are not in it: the room that is owed with a guest is given back with it.
 func (e *Engine) Debts(ctx context.Context, q store.Queryer, hostID string) ([]Debt, error) {
 	rows, err := q.Query(ctx, `SELECT operation_id, seq, kind, ref, host, attempt, generation
 		FROM engine.operation_effects WHERE state = 'owed' AND host = $1 AND kind <> $2
-		ORDER BY created_at, operation_id, seq LIMIT $3`, hostID, operations.EffectClaim, maxDebts)
+		ORDER BY min(created_at) OVER (PARTITION BY operation_id), operation_id, seq DESC LIMIT $3`, hostID, operations.EffectClaim, maxDebts)
 	if err != nil {
 		return nil, fmt.Errorf("debts of %s: %w", hostID, store.Translate(err))
 	}

@@ -78,6 +78,10 @@ var meetings = map[Kind]map[Kind]Meeting{
 
 	ServerRecoverShared: {ServerEvacuate: Queue},
 	ServerEvacuate:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerEvacuate: Join},
+	ServerResize:        {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerMigrate:       {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerRevertResize:  {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
+	ServerConfirmResize: {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue, ServerEvacuate: Queue},
 }
 
 // Meet says what becomes of an operation of kind incoming that finds one of

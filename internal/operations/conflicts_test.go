@@ -140,6 +140,22 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.ServerEvacuate, operations.ServerSoftDelete}:      operations.Preempt,
 	{operations.ServerEvacuate, operations.ServerResetState}:      operations.Preempt,
 	{operations.ServerEvacuate, operations.ServerEvacuate}:        operations.Join,
+	{operations.ServerResize, operations.ServerDelete}:            operations.Preempt,
+	{operations.ServerResize, operations.ServerSoftDelete}:        operations.Preempt,
+	{operations.ServerResize, operations.ServerResetState}:        operations.Preempt,
+	{operations.ServerMigrate, operations.ServerDelete}:           operations.Preempt,
+	{operations.ServerMigrate, operations.ServerSoftDelete}:       operations.Preempt,
+	{operations.ServerMigrate, operations.ServerResetState}:       operations.Preempt,
+	{operations.ServerRevertResize, operations.ServerDelete}:      operations.Preempt,
+	{operations.ServerRevertResize, operations.ServerSoftDelete}:  operations.Preempt,
+	{operations.ServerRevertResize, operations.ServerResetState}:  operations.Preempt,
+	{operations.ServerConfirmResize, operations.ServerDelete}:     operations.Queue,
+	{operations.ServerConfirmResize, operations.ServerSoftDelete}: operations.Queue,
+	{operations.ServerConfirmResize, operations.ServerResetState}: operations.Queue,
+	{operations.ServerResize, operations.ServerEvacuate}:          operations.Preempt,
+	{operations.ServerMigrate, operations.ServerEvacuate}:         operations.Preempt,
+	{operations.ServerRevertResize, operations.ServerEvacuate}:    operations.Preempt,
+	{operations.ServerConfirmResize, operations.ServerEvacuate}:   operations.Queue,
 }
 
 // deletes are the kinds that nothing may refuse.

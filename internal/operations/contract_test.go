@@ -50,6 +50,10 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerDetachInterface: {action: "detach interface"},
 	operations.ServerCreateImage:     {action: "createImage"},
 	operations.ServerCreateBackup:    {action: "createBackup"},
+
+	operations.ServerResize:       {action: "resize"},
+	operations.ServerMigrate:      {action: "migrate"},
+	operations.ServerRevertResize: {action: "revertResize"},
 }
 
 // ofABuild are the task states of a build, which no action of the table sets

@@ -56,6 +56,14 @@ const (
 	EffectMovedVolumes EffectKind = "moved-volumes"
 	// EffectHalt: a guest that ran is off. Ref is the server id.
 	EffectHalt EffectKind = "halt"
+	// EffectStarted: a guest that stood still on the host that a move had left has
+	// been started. Ref is the server id.
+	EffectStarted EffectKind = "started"
+	// EffectResized: a guest that has another size on the host where it was, what
+	// it was made of set aside; EffectAside: what is set aside there once the
+	// resize is over. Ref is the server id.
+	EffectResized EffectKind = "resized"
+	EffectAside   EffectKind = "aside"
 	// EffectRescue: a guest on a host that runs from a rescue image, or is about
 	// to. Ref is the server id.
 	EffectRescue EffectKind = "rescue"

@@ -45,6 +45,13 @@ const (
 	// ServerRebuild makes the guest's disks anew, from another image or the same,
 	// on the host where it is.
 	ServerRebuild Kind = "server.rebuild"
+	// ServerResize moves a server to another host, or makes room for it where it
+	// is, in the size of another flavor; ServerMigrate moves it in its own size.
+	// Both end with a server that waits to be confirmed or reverted.
+	ServerResize        Kind = "server.resize"
+	ServerMigrate       Kind = "server.migrate"
+	ServerConfirmResize Kind = "server.confirm-resize"
+	ServerRevertResize  Kind = "server.revert-resize"
 	// ServerCrashDump gives the guest a non-maskable interrupt, at which it may
 	// write down its memory.
 	ServerCrashDump Kind = "server.crash-dump"
@@ -161,6 +168,8 @@ const (
 	StepVolumes  = "volumes"
 	StepGuest    = "guest"
 	StepImage    = "image"
+	StepStop     = "stop"
+	StepLeave    = "leave"
 	StepState    = "state"
 	StepSnapshot = "snapshot"
 	StepUpload   = "upload"
@@ -171,7 +180,6 @@ const (
 	StepQueue    = "queue"
 	StepPrepare  = "prepare"
 	StepMove     = "move"
-	StepLeave    = "leave"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
 	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
@@ -180,6 +188,9 @@ const (
 	StepUndo      = "undo"
 	StepFinish    = "finish"
 )
+
+// moveSteps are those of a move of a server whose guest stands still meanwhile.
+var moveSteps = []string{StepSchedule, StepStop, StepNetwork, StepVolumes, StepGuest}
 
 var specs = []Spec{
 	{Kind: ServerBuild, Resource: Server, Verb: "build", Action: "create", Exclusive: true, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest}, Deadline: time.Hour},
@@ -197,6 +208,10 @@ var specs = []Spec{
 	{Kind: ServerRescue, Resource: Server, Verb: "rescue", Action: "rescue", Exclusive: true, Steps: []string{StepGuest}, Deadline: 30 * time.Minute},
 	{Kind: ServerUnrescue, Resource: Server, Verb: "unrescue", Action: "unrescue", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerRebuild, Resource: Server, Verb: "rebuild", Action: "rebuild", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepImage, StepGuest}, Deadline: time.Hour},
+	{Kind: ServerResize, Resource: Server, Verb: "resize", Action: "resize", Exclusive: true, Steps: moveSteps, Deadline: 24 * time.Hour},
+	{Kind: ServerMigrate, Resource: Server, Verb: "migrate", Action: "migrate", Exclusive: true, Steps: moveSteps, Deadline: 24 * time.Hour},
+	{Kind: ServerConfirmResize, Resource: Server, Verb: "confirm-resize", Action: "confirmResize", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepLeave}, Deadline: 24 * time.Hour},
+	{Kind: ServerRevertResize, Resource: Server, Verb: "revert-resize", Action: "revertResize", Exclusive: true, PointOfNoReturn: StepLeave, Steps: []string{StepStop, StepNetwork, StepVolumes, StepGuest, StepLeave}, Deadline: time.Hour},
 	{Kind: ServerCrashDump, Resource: Server, Verb: "crash-dump", Action: "trigger_crash_dump", Exclusive: true, PointOfNoReturn: StepGuest, Steps: []string{StepGuest}, Deadline: 10 * time.Minute},
 	{Kind: ServerResetState, Resource: Server, Verb: "reset-state", Action: "resetState", Exclusive: true, PointOfNoReturn: StepState, Steps: []string{StepState}, Deadline: 10 * time.Minute},
 	{Kind: ServerAttachVolume, Resource: Server, Verb: "attach-volume", Action: "attach_volume", Steps: []string{StepVolumes, StepGuest}, Deadline: time.Hour},

@@ -123,6 +123,7 @@ type PowerOut struct {
 // idempotent by observing before it acts.
 type LibvirtActivities interface {
 	DiskActivities
+	ResizeActivities
 	// Build: a guest of this server that runs already is success. Half-made
 	// ones are finished or made again. Errors: Invalid (bad image), Superseded.
 	Build(context.Context, BuildIn) (BuildOut, error)

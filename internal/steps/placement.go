@@ -46,6 +46,7 @@ type ReleaseIn struct {
 
 // PlacementActivities is implemented by activities/placement.
 type PlacementActivities interface {
+	MoveClaimActivities
 	// Claim is idempotent by (consumer, attempt): repeated, it gives the host
 	// that it gave before. Errors: NoCapacity (code NoValidHost), Superseded.
 	Claim(context.Context, ClaimIn) (ClaimOut, error)

@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// MoveClaimIn asks for room on another host for the fenced operation's server.
+// MoveClaimIn asks for room for the move that the fenced operation makes of its
+// server.
 type MoveClaimIn struct {
 	Fence   Fence `json:"fence"`
 	Attempt int   `json:"attempt"`
@@ -18,6 +19,8 @@ type MoveClaimIn struct {
 	Host string `json:"host,omitempty"`
 	// Force takes Host without asking the scheduler.
 	Force bool `json:"force,omitempty"`
+	// SameHost lets the server stay where it is.
+	SameHost bool `json:"same_host,omitempty"`
 	// Exclude are hosts that have been tried and failed.
 	Exclude []string `json:"exclude,omitempty"`
 }
@@ -43,7 +46,7 @@ var (
 	placementHandBack  = localStep("placement.HandBack")
 )
 
-// ClaimMove chooses a host for a server that leaves its own, and takes room there.
+// ClaimMove chooses a host for a server that moves, and takes room there.
 func (placementSteps) ClaimMove(ctx workflow.Context, in MoveClaimIn) (ClaimOut, error) {
 	return call[ClaimOut](ctx, placementClaimMove, "", in)
 }

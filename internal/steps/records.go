@@ -131,9 +131,8 @@ type MigrationBrief struct {
 type MigrationOutcome struct {
 	// Status is one of servers.MigrationStatus.
 	Status string `json:"status"`
-	// Flavor makes the server's size the migration's "old" or "new" one; empty
-	// leaves it.
-	Flavor string `json:"flavor,omitempty"`
+	// Flavor makes the server's size one of the migration's; empty leaves it.
+	Flavor Size `json:"flavor,omitempty"`
 	// Leftover says whether the source keeps what the server had.
 	Leftover bool `json:"leftover,omitempty"`
 }
@@ -233,6 +232,8 @@ type HostIn struct {
 type HostOut struct {
 	Up         bool `json:"up"`
 	ForcedDown bool `json:"forced_down,omitempty"`
+	// Address is where its link listens.
+	Address string `json:"address,omitempty"`
 }
 
 // RecordsActivities is implemented by activities/records.
@@ -260,9 +261,11 @@ type PluggedOut struct {
 	Failed []string `json:"failed,omitempty"`
 }
 
-// ServerSpecIn asks for the spec of the fenced operation's server.
+// ServerSpecIn asks for the spec of the fenced operation's server, in the size
+// that its row has or one that its open migration has.
 type ServerSpecIn struct {
 	Fence Fence `json:"fence"`
+	Size  Size  `json:"size,omitempty"`
 }
 
 // Records is the family's caller.

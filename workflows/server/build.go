@@ -83,25 +83,30 @@ func schedule(s *saga.Saga, to *steps.Destination) (host string, err error) {
 	if err := s.Step(operations.StepSchedule, saga.Move{}); err != nil {
 		return "", err
 	}
-	var tried []string
-	for _, e := range s.Ledger() {
-		if e.Kind == operations.EffectClaim && e.Attempt < s.Attempt() {
-			tried = append(tried, e.Host)
-		}
-	}
-	exclude := tried
+	failed := tried(s)
+	exclude := failed
 	if home := s.Begun.Server.Host; home != "" { // it is to leave that
-		exclude = append(slices.Clone(tried), home)
+		exclude = append(slices.Clone(failed), home)
 	}
 	claim, err := steps.Placement.Claim(s.Context(), steps.ClaimIn{Fence: s.Fence, Attempt: s.Attempt(), Exclude: exclude, Destination: to})
 	if err != nil {
-		if len(tried) > 0 && saga.Reason(err).Kind == faults.NoCapacity {
+		if len(failed) > 0 && saga.Reason(err).Kind == faults.NoCapacity {
 			return "", retriesExceeded("Exhausted all hosts available for retrying build failures for instance %s.", s.Begun.ResourceID)
 		}
 		return "", err
 	}
 	s.Adopt(claim.Effects)
 	return claim.HostID, nil
+}
+
+// tried are the hosts of earlier attempts.
+func tried(s *saga.Saga) (hosts []string) {
+	for _, e := range s.Ledger() {
+		if e.Kind == operations.EffectClaim && e.Attempt < s.Attempt() {
+			hosts = append(hosts, e.Host)
+		}
+	}
+	return hosts
 }
 
 // equip makes all that the server has on the host.

@@ -51,4 +51,9 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerShelveOffload:   Shelve,
 	operations.ServerUnshelve:        Unshelve,
 	operations.ServerEvacuate:        Evacuate,
+
+	operations.ServerResize:        Resize,
+	operations.ServerMigrate:       Resize,
+	operations.ServerConfirmResize: ConfirmResize,
+	operations.ServerRevertResize:  RevertResize,
 }

@@ -436,7 +436,7 @@ func finishMove(s *saga.Saga) (*steps.ServerOutcome, error) {
 	return moved, err
 }
 
-// notMoved is what is true of a server whose live migration was undone.
+// notMoved is what is true of a server whose move was undone.
 func notMoved() *steps.ServerOutcome {
 	return &steps.ServerOutcome{Migration: &steps.MigrationOutcome{Status: moveError}}
 }

@@ -78,9 +78,18 @@ func aborted(s *saga.Saga, why *faults.Error, reason string) error {
 	return faults.New(faults.Internal, why.Code, "Build of instance %s aborted: %s", s.Begun.ResourceID, reason)
 }
 
-// plugged waits until Neutron has plugged every port, or its time is over. What
-// it says comes by the inbox, a knock for each.
+// plugged is await for a build.
 func (p plugging) plugged(s *saga.Saga) error {
+	err := p.await(s)
+	if errors.Is(err, errNotPlugged) {
+		return aborted(s, errNotPlugged, "Failed to allocate the network(s), not rescheduling.")
+	}
+	return err
+}
+
+// await waits until Neutron has plugged every port, or its time is over. What
+// it says comes by the inbox, a knock for each.
+func (p plugging) await(s *saga.Saga) error {
 	if p.ports == 0 {
 		return nil
 	}
@@ -93,7 +102,7 @@ func (p plugging) plugged(s *saga.Saga) error {
 		left := until.Sub(workflow.Now(s.Context()))
 		switch {
 		case p.fatal && (len(out.Failed) > 0 || len(out.Waiting) > 0 && left <= 0):
-			return aborted(s, errNotPlugged, "Failed to allocate the network(s), not rescheduling.")
+			return errNotPlugged
 		case len(out.Waiting) == 0 || left <= 0:
 			return nil
 		}

@@ -12,6 +12,7 @@ const (
 	vmPaused    = "paused"
 	vmSuspended = "suspended"
 	vmRescued   = "rescued"
+	vmResized   = "resized"
 	vmError     = "error"
 	vmDeleted   = "deleted"
 	// vmShelved servers are off and can leave their host; vmOffloaded have left it.

@@ -23,6 +23,10 @@ package server
 //	rescue            as it was, or a debt
 //	rebuild           before the step guest as it was; from there on the guest is
 //	                  made anew
+//	resize, migrate   as it was, or a debt; the migration is in error
+//	confirm-resize    finished: the old host has nothing of it
+//	revert-resize     before the step leave as it was, VERIFY_RESIZE; from there on
+//	                  finished
 //	crash-dump        before the step guest as it was; from there on the guest is
 //	                  interrupted, perhaps a second time
 //	image, backup     undone: no image; a backup lost while it deleted older ones
@@ -95,6 +99,11 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerShelveOffload:   {finish: shelveAgain, undone: unchanged},
 	operations.ServerUnshelve:        {finish: keep, undone: unchanged},
 	operations.ServerEvacuate:        {finish: leaveBehind, undone: notEvacuated},
+
+	operations.ServerResize:        {undone: notMoved},
+	operations.ServerMigrate:       {undone: notMoved},
+	operations.ServerConfirmResize: {finish: confirmResize, undone: unconfirmed},
+	operations.ServerRevertResize:  {finish: leave, undone: unconfirmed},
 }
 
 // Recover is the workflow of operations.ServerRecover and of

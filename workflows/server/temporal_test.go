@@ -87,6 +87,7 @@ func powersOnTemporal() map[string]told {
 func TestOnTemporal(t *testing.T) {
 	stories := powersOnTemporal()
 	maps.Copy(stories, devicesOnTemporal())
+	maps.Copy(stories, movesOnTemporal())
 	maps.Copy(stories, map[string]told{
 		"build-done":                {building, nil, completed, operations.ResultDone, isActive},
 		"build-done-on-second-host": {func() *workflowtest.World { return broken(building(), "host-1") }, nil, completed, operations.ResultDone, isActive},
@@ -206,6 +207,7 @@ func TestOnTemporal(t *testing.T) {
 var neverFails = map[operations.Kind]string{
 	operations.ServerDelete:        "what can't be removed is owed",
 	operations.ServerShelveOffload: "what can't be taken off its host is owed",
+	operations.ServerConfirmResize: "what can't be removed is owed",
 	operations.ServerRecoverShared: "it is the workflow of server.recover, which has one",
 }
 

@@ -28,6 +28,9 @@ var undo = map[operations.EffectKind]saga.Undo{
 
 	operations.EffectMovedPorts:   undoMovedPorts,
 	operations.EffectMovedVolumes: undoMovedVolumes,
+	operations.EffectStarted:      undoBy(steps.PowerForceStop),
+	operations.EffectResized:      undoBy(steps.PowerUndoResize),
+	operations.EffectAside:        undoBy(steps.PowerKeepResize),
 
 	operations.EffectBindings:    undoBindings,
 	operations.EffectConnections: undoConnections,

@@ -225,15 +225,15 @@ func (w *World) publish(o *steps.ServerOutcome) {
 	set(&w.Server.Host, o.Host)
 	if o.Migration != nil {
 		w.Migrated = o.Migration.Status
+		if w.Moves.Row != nil {
+			w.settleMove(*o.Migration)
+		}
 	}
 	if o.Rebuilt != nil {
 		set(&w.Server.Rebuilt, o.Rebuilt.Name)
 	}
 	if o.Shelved != nil {
 		w.Server.ShelvedImage = o.Shelved.ImageID
-	}
-	if o.Migration != nil {
-		w.Moves.end(o.Migration.Status)
 	}
 	w.Server.Launched = w.Server.Launched || o.Launched
 	w.Server.Deleted = w.Server.Deleted || o.Deleted
@@ -254,7 +254,7 @@ func (r records) Host(_ context.Context, in steps.HostIn) (steps.HostOut, error)
 
 func (r records) ServerSpec(_ context.Context, in steps.ServerSpecIn) (steps.ServerSpec, error) {
 	return fenced(r.w, "records.ServerSpec", in.Fence, func() (steps.ServerSpec, error) {
-		spec := steps.ServerSpec{ServerID: ServerID, Name: "anchor", Hostname: "anchor", VCPUs: 1, MemoryMB: 512}
+		spec := steps.ServerSpec{ServerID: ServerID, Name: "anchor", Hostname: "anchor", VCPUs: r.w.cpus(in.Size), MemoryMB: 512}
 		r.w.Device.spec(&spec)
 		return spec, nil
 	})
@@ -294,7 +294,8 @@ func (p placement) Release(_ context.Context, in steps.ReleaseIn) (struct{}, err
 	return fenced(w, "placement.Release", in.Fence, func() (struct{}, error) {
 		for _, e := range w.Ledger {
 			if e.Seq == in.Seq && e.Open() {
-				if w.Hosts[e.Host].Guests[ServerID] {
+				// Of a move on one host the migration's room is left.
+				if h := w.Hosts[e.Host]; h.Guests[ServerID] && h.Claims[e.Ref] && len(h.Claims) == 1 {
 					w.broke("the room on %s was given back under a guest", e.Host)
 				}
 				delete(w.Hosts[e.Host].Claims, e.Ref)
@@ -379,7 +380,7 @@ func (l libvirt) Fetch(ctx context.Context, in steps.FetchIn) (steps.FetchOut, e
 func (l libvirt) Destroy(ctx context.Context, in steps.DestroyIn) (struct{}, error) {
 	return onHost(ctx, l, "libvirt.Destroy", in.Token, func(h *Host) (struct{}, error) {
 		delete(h.Guests, in.Token.ServerID)
-		h.Rescue = Rescue{}
+		h.Rescue, h.CPUs, h.Aside = Rescue{}, 0, false
 		return struct{}{}, nil
 	})
 }
@@ -401,6 +402,9 @@ func (l libvirt) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, e
 			return steps.PowerOut{}, faults.New(faults.NotFound, "InstanceNotFound", "the host has no such guest")
 		case in.Action == steps.PowerUndoRescue:
 			h.leaveRescue(in.Action)
+			return steps.PowerOut{PowerState: h.Power}, nil
+		case in.Action == steps.PowerUndoResize, in.Action == steps.PowerKeepResize:
+			h.leaveResize(in.Action)
 			return steps.PowerOut{PowerState: h.Power}, nil
 		case h.Broken:
 			return steps.PowerOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")

@@ -34,11 +34,13 @@ func (w *World) check(t *testing.T) {
 		}
 	}
 	w.checkHosts(t)
+	w.checkMove(t)
 	w.checkRebuild(t)
 	w.checkDevice(t)
 	w.checkImages(t)
 	w.PayDebts()
 	w.checkHosts(t)
+	w.checkMove(t)
 	w.checkDevice(t)
 	w.checkImages(t)
 	if t.Failed() {
@@ -91,7 +93,7 @@ func (w *World) checkHosts(t *testing.T) {
 		// at; only a soft delete and a shelve are done without such a look.
 		blind := w.Op.Result != operations.ResultDone || w.Server.VMState == "soft-delete" || w.Server.VMState == "shelved" ||
 			w.Recovers != nil && !w.kept()
-		if said := w.Server.PowerState; name == home && said != h.Power && (said != 0 || !blind) {
+		if said := w.Server.PowerState; name == home && said != h.Power && (said != 0 || !blind) && !w.owes(operations.EffectHalt, name) {
 			t.Errorf("the row says power %d of a guest with power %d", said, h.Power)
 		}
 		// A guest may be on its own disk though the row says RESCUE: an unrescue

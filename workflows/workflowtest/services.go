@@ -25,7 +25,7 @@ func (n neutron) Allocate(_ context.Context, in steps.AllocateIn) (steps.Allocat
 		switch {
 		case w.Neutron.Down:
 			return steps.AllocateOut{}, errDown
-		case !w.Hosts[in.HostID].Claims[ServerID]:
+		case len(w.Hosts[in.HostID].Claims) == 0:
 			w.broke("ports were bound to %s without room there", in.HostID)
 		case w.Neutron.Full:
 			return steps.AllocateOut{}, faults.New(faults.OverLimit, "PortLimitExceeded", "Maximum number of ports exceeded")
@@ -38,6 +38,7 @@ func (n neutron) Allocate(_ context.Context, in steps.AllocateIn) (steps.Allocat
 			}
 			return steps.AllocateOut{Ports: 1, PortID: DeviceID}, w.Device.bind()
 		}
+		w.runsElsewhere("ports", in.HostID)
 		w.Neutron.Bound = in.HostID
 		return steps.AllocateOut{Ports: w.Neutron.Asked, PlugPatience: PlugPatience, PlugFatal: true}, nil
 	})

@@ -45,7 +45,7 @@ type World struct {
 	Device *Device
 	// Glance has the image that is made of the server.
 	Glance Glance
-	// Moves is the server's live migration.
+	// Moves is the move that the server makes.
 	Moves Moves
 	// Recovers is what Begin tells a recover operation.
 	Recovers *steps.Recovered
@@ -97,6 +97,8 @@ type Server struct {
 	Host       string
 	Launched   bool
 	Deleted    bool
+	// CPUs is its size by the row; 0 is the one that it has had from the start.
+	CPUs int
 	// Rebuilt is the name that a rebuild has published; empty if none has.
 	Rebuilt string
 	// ShelvedImage is the image that it starts from when it leaves the shelf.
@@ -124,6 +126,10 @@ type Host struct {
 	Rescue Rescue
 	// Image is what its guest has been rebuilt as; empty if it hasn't.
 	Image string
+	// CPUs is the size of its guest that a move has made, Aside that it keeps what
+	// that was made of before.
+	CPUs  int
+	Aside bool
 	seen  steps.Token
 }
 
@@ -199,14 +205,6 @@ func (w *World) Place(host string) *World {
 	return w
 }
 
-// Unconfirmed has the server's old guest stand still on a host that a move has
-// left, with its room held by the move.
-func (w *World) Unconfirmed(host string) *World {
-	w.Left = host
-	w.Hosts[host].Claims[MigrationID], w.Hosts[host].Guests[ServerID], w.Hosts[host].Power = true, true, 4
-	return w
-}
-
 // Down makes the host silent and lets its heartbeats stop.
 func (w *World) Down(host string) *World {
 	w.Hosts[host].Up, w.Hosts[host].Answers = false, false
@@ -227,6 +225,7 @@ func (w *World) PayDebts() {
 		}
 		w.Glance.pay(e)
 		w.payMove(e)
+		w.payResize(e)
 		switch e.Kind {
 		case operations.EffectBindings, operations.EffectConnections, operations.EffectHalt:
 			w.payShelf(e)
@@ -286,7 +285,7 @@ func (w *World) String() string {
 	fmt.Fprintf(&b, "  %s\n", w.Glance)
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
 		h := w.Hosts[name]
-		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d rescue %t\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power, h.Rescue.On)
+		fmt.Fprintf(&b, "  %s up %t answers %t claims %d guests %d power %d rescue %t CPUs %d aside %t\n", name, h.Up, h.Answers, len(h.Claims), len(h.Guests), h.Power, h.Rescue.On, h.CPUs, h.Aside)
 	}
 	return b.String()
 }
@@ -312,7 +311,7 @@ func (w *World) has() []operations.Effect {
 	if w.Cinder.Made {
 		holds = append(holds, operations.Effect{Kind: operations.EffectVolumes, Ref: ServerID})
 	}
-	if w.Left != "" {
+	if w.Left != "" && w.Left != w.Server.Host {
 		holds = append(holds, operations.Effect{Kind: operations.EffectGuest, Ref: ServerID, Host: w.Left})
 	}
 	if w.Server.Host != "" {

@@ -4,6 +4,7 @@ package workflowtest
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ const hostsReturn = 60
 
 func (m *Moves) asked(w *World) {
 	spec, _ := operations.Lookup(w.Op.Kind)
-	if m.Row == nil || !spec.Beyond(w.Op.Step) {
+	if m.Row == nil || m.Row.Type != "live-migration" || !spec.Beyond(w.Op.Step) {
 		return
 	}
 	if m.looks++; m.looks%hostsReturn == 0 {
@@ -54,8 +55,6 @@ func (m *Moves) brief() *steps.MigrationBrief {
 	row := *m.Row
 	return &row
 }
-
-func (m *Moves) end(status string) { m.Row, m.Ended = nil, status }
 
 // Moving gives the server a live migration that was just asked for.
 func (w *World) Moving() *World {
@@ -86,15 +85,18 @@ func (p placement) ClaimMove(_ context.Context, in steps.MoveClaimIn) (steps.Cla
 			}
 		}
 		source := w.Moves.Row.Source
-		for name, h := range w.Hosts {
-			if name == source || !h.Up || len(h.Claims) >= h.Room {
+		for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {
+			h := w.Hosts[name]
+			if name == source && !in.SameHost || in.Host != "" && name != in.Host || !h.Up || len(h.Claims) >= h.Room || slices.Contains(in.Exclude, name) {
 				continue
 			}
 			delete(w.Hosts[source].Claims, ServerID)
 			w.Hosts[source].Claims[MigrationID], h.Claims[ServerID] = true, true
 			w.intend(operations.Effect{Kind: operations.EffectHandover, Ref: MigrationID, Host: source, Attempt: in.Attempt})
 			w.intend(operations.Effect{Kind: operations.EffectClaim, Ref: ServerID, Host: name, Attempt: in.Attempt})
-			w.Moves.Row.Dest, w.Moves.Row.Status = name, "queued"
+			if w.Moves.Row.Dest = name; w.Moves.Row.Type == "live-migration" {
+				w.Moves.Row.Status = "queued"
+			}
 			return steps.ClaimOut{HostID: name, HostName: name, Effects: slices.Clone(w.Ledger)}, nil
 		}
 		return steps.ClaimOut{}, faults.New(faults.NoCapacity, "NoValidHost", "No valid host was found.")
@@ -105,10 +107,15 @@ func (p placement) HandBack(_ context.Context, in steps.HandBackIn) (struct{}, e
 	w := p.w
 	return fenced(w, "placement.HandBack", in.Fence, func() (struct{}, error) {
 		for _, e := range w.Ledger {
-			if e.Seq == in.Seq && e.Open() {
-				delete(w.Hosts[e.Host].Claims, MigrationID)
-				w.Hosts[e.Host].Claims[ServerID] = true
+			h := w.Hosts[e.Host]
+			if e.Seq != in.Seq || !e.Open() || !h.Claims[MigrationID] {
+				continue
 			}
+			if h.Claims[ServerID] {
+				w.broke("the server has the room on %s twice", e.Host)
+			}
+			delete(h.Claims, MigrationID)
+			h.Claims[ServerID] = true
 		}
 		return struct{}{}, nil
 	})

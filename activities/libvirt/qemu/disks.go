@@ -117,12 +117,20 @@ func sparse(path string, size int64) error {
 	return broken(file.Close())
 }
 
-// toolTime bounds a program that makes one of a guest's files.
-const toolTime = 2 * time.Minute
+const (
+	// toolTime bounds a program that makes one of a guest's files, copyTime one that
+	// copies a disk.
+	toolTime = 2 * time.Minute
+	copyTime = 2 * time.Hour
+)
 
 // run runs a program of the host.
 func run(ctx context.Context, name string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, toolTime)
+	return runFor(ctx, toolTime, name, args...)
+}
+
+func runFor(ctx context.Context, limit time.Duration, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}

@@ -72,6 +72,8 @@ type record struct {
 	Rebuild *rebuild `json:"rebuild,omitempty"`
 	// Leaving names the last live migration that was begun from here.
 	Leaving string `json:"leaving,omitempty"`
+	// Resize is set while what the guest was before a resize is set aside.
+	Resize *resize `json:"resize,omitempty"`
 }
 
 // reboot is the last one that was begun.

@@ -46,6 +46,8 @@ var actions = map[steps.PowerAction]struct {
 	steps.PowerInjectNMI:  {from: []int{libvirt.Running, libvirt.Paused}, to: asItWas, do: (*change).injectNMI},
 	steps.PowerUnrescue:   {from: anyState, to: asItWas, do: (*change).unrescue},
 	steps.PowerUndoRescue: {from: anyState, to: asItWas, do: (*change).undoRescue},
+	steps.PowerKeepResize: {from: anyState, to: asItWas, do: (*change).keepResize},
+	steps.PowerUndoResize: {from: anyState, to: asItWas, do: (*change).undoResize},
 }
 
 // anyState is from wherever the guest is; asItWas is no state of a guest.

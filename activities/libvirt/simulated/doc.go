@@ -12,6 +12,8 @@
 //	rescue   rescue.image  rescue.disk  rescue.start  rescue.done
 //	prepare  prepare.image  prepare.done
 //	rebuild  rebuild.begin  rebuild.disk  rebuild.start  rebuild.done
+//	receive  receive.folder  receive.disks  receive.done
+//	resize   resize.aside  resize.disk  resize.define  resize.start  resize.done
 //	power    power.start  power.stop ... (one per action)  power.done
 //	devices  plug.device  plug.done  unplug.device  unplug.done
 //

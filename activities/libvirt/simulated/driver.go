@@ -102,7 +102,7 @@ func (d *Driver) Build(ctx context.Context, spec steps.ServerSpec, confirm libvi
 // makeDisks makes an empty file for each disk on the host.
 func (r *run) makeDisks(spec steps.ServerSpec) error {
 	for i, disk := range spec.LocalDisks() {
-		file, err := os.OpenFile(r.folder.file(fmt.Sprintf("disk.%d.%s", i, disk.Kind)), os.O_CREATE|os.O_WRONLY, 0o600)
+		file, err := os.OpenFile(r.folder.file(diskName(i, disk)), os.O_CREATE|os.O_WRONLY, 0o600)
 		if err == nil {
 			err = file.Close()
 		}
@@ -112,6 +112,8 @@ func (r *run) makeDisks(spec steps.ServerSpec) error {
 	}
 	return nil
 }
+
+func diskName(i int, disk steps.Disk) string { return fmt.Sprintf("disk.%d.%s", i, disk.Kind) }
 
 func (r *run) removeDisks() error {
 	disks, err := filepath.Glob(r.folder.file("disk.*"))
@@ -190,6 +192,8 @@ var powers = map[steps.PowerAction]struct {
 	reboot bool
 	// leaves a rescue; then to is what the guest was, if asItWas.
 	leaves, asItWas bool
+	// ends what a resize has set aside; then the guest is that again, if asItWas.
+	ends bool
 	// stays where it is, once for a mark as a reboot.
 	stays bool
 }{
@@ -206,6 +210,8 @@ var powers = map[steps.PowerAction]struct {
 	steps.PowerInjectNMI:  {from: []int{libvirt.Running, libvirt.Paused}, stays: true, reboot: true},
 	steps.PowerUnrescue:   {leaves: true},
 	steps.PowerUndoRescue: {leaves: true, asItWas: true},
+	steps.PowerKeepResize: {ends: true},
+	steps.PowerUndoResize: {ends: true, asItWas: true},
 }
 
 // Power drives the guest to the state that the action leads to.
@@ -228,6 +234,9 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 	act := func() error {
 		if power.leaves {
 			return run.unrescue(have, power.asItWas, confirm)
+		}
+		if power.ends {
+			return run.leaveResize(have, power.asItWas, confirm)
 		}
 		there := have.PowerState == power.to
 		if power.reboot && have.RebootedFor == mark || !power.reboot && there {

@@ -29,6 +29,8 @@ type domain struct {
 	Rescue *rescue `json:"rescue,omitempty"`
 	// Rebuild is the last one that was begun.
 	Rebuild *rebuild `json:"rebuild,omitempty"`
+	// Resize is set while what the guest was before a resize is set aside.
+	Resize *resize `json:"resize,omitempty"`
 }
 
 func (f folder) file(name string) string { return filepath.Join(string(f), name) }

@@ -33,7 +33,7 @@ func Abandon(ctx context.Context, tx store.Tx, op engine.Operation, result opera
 		return err
 	}
 	var o steps.ServerOutcome
-	if err := abandonMigration(ctx, tx, op.ResourceID, op.ID, result); err != nil {
+	if err := abandonMigration(ctx, tx, op, result); err != nil {
 		return err
 	}
 	if s.VMState == servers.VMBuilding || op.Kind == operations.ServerRecover {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
@@ -36,6 +37,8 @@ type Migration struct {
 	OldNumber, NewNumber *int64
 	// OldRoom and NewRoom are what the server takes before and after.
 	OldRoom, NewRoom Room
+	// NewDiskConfig is the server's once it has been moved; empty keeps it.
+	NewDiskConfig string
 	// OldVMState is what the server was before.
 	OldVMState servers.VMState
 	// Leftover says that the source has the guest that the server was before,
@@ -54,7 +57,7 @@ type Migration struct {
 const migrationColumns = `m.id, m.uuid::text, m.server_id::text, m.project_id, m.user_id, m.operation_id, m.migration_type, m.status,
 	COALESCE(m.source_host_id::text, ''), m.source_host, COALESCE(m.dest_host_id::text, ''), m.dest_host, m.dest_address,
 	m.old_flavor, m.new_flavor, m.old_flavor_number, m.new_flavor_number,
-	m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb, m.old_vm_state, m.leftover, m.open, m.forced,
+	m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb, m.new_disk_config, m.old_vm_state, m.leftover, m.open, m.forced,
 	m.created_at, m.updated_at, m.deleted_at`
 
 func (m *Migration) fields() []any {
@@ -62,8 +65,19 @@ func (m *Migration) fields() []any {
 		&m.SourceID, &m.Source, &m.DestID, &m.Dest, &m.DestAddress,
 		&m.Old, &m.New, &m.OldNumber, &m.NewNumber,
 		&m.OldRoom.VCPUs, &m.OldRoom.MemoryMB, &m.OldRoom.DiskGB, &m.NewRoom.VCPUs, &m.NewRoom.MemoryMB, &m.NewRoom.DiskGB,
-		&m.OldVMState, &m.Leftover, &m.Open, &m.Forced,
+		&m.NewDiskConfig, &m.OldVMState, &m.Leftover, &m.Open, &m.Forced,
 		&m.CreatedAt, &m.UpdatedAt, &m.DeletedAt}
+}
+
+// Resized gives the server in one of the move's sizes.
+func (m *Migration) Resized(s *Server, size steps.Size) *Server {
+	now, room := *s, m.NewRoom
+	now.Flavor = m.New
+	if size == steps.OldSize {
+		now.Flavor, room = m.Old, m.OldRoom
+	}
+	now.VCPUs, now.MemoryMB, now.DiskGB = room.VCPUs, room.MemoryMB, room.DiskGB
+	return &now
 }
 
 // Extra is what the move charges beyond what the server counts for already: what
@@ -104,14 +118,14 @@ func StartMigration(ctx context.Context, tx store.Tx, s *Server, m *Migration) e
 		INSERT INTO compute.migrations AS m (uuid, server_id, project_id, user_id, operation_id, migration_type, status,
 			source_host_id, source_host, dest_host_id, dest_host, dest_address,
 			old_flavor, new_flavor, old_flavor_number, new_flavor_number,
-			old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state)
+			old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state, new_disk_config)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, NULLIF($8, '')::uuid, $9, NULLIF($10, '')::uuid, $11, $12, $13, $14,
 			(SELECT number FROM compute.flavors WHERE id = $15), (SELECT number FROM compute.flavors WHERE id = $16),
-			$17, $18, $19, $20, $21, $22, $23)
+			$17, $18, $19, $20, $21, $22, $23, $24)
 		RETURNING `+migrationColumns,
 		m.UUID, m.ServerID, m.ProjectID, m.UserID, m.OperationID, m.Type, m.Status,
 		m.SourceID, m.Source, m.DestID, m.Dest, m.DestAddress, m.Old, m.New, m.Old.ID, m.New.ID,
-		m.OldRoom.VCPUs, m.OldRoom.MemoryMB, m.OldRoom.DiskGB, m.NewRoom.VCPUs, m.NewRoom.MemoryMB, m.NewRoom.DiskGB, m.OldVMState,
+		m.OldRoom.VCPUs, m.OldRoom.MemoryMB, m.OldRoom.DiskGB, m.NewRoom.VCPUs, m.NewRoom.MemoryMB, m.NewRoom.DiskGB, m.OldVMState, m.NewDiskConfig,
 	).Scan(m.fields()...)
 	if isUnique(err, "migrations_open") {
 		return faults.Wrap(err, faults.Conflict, "InstanceInMigration", "Instance %s is being moved already.", s.ID)
@@ -146,13 +160,14 @@ func settleMigration(ctx context.Context, tx store.Tx, serverID string, o steps.
 			UPDATE compute.migrations m SET status = $2, leftover = $4, updated_at = now()
 			FROM before WHERE m.server_id = before.id AND m.open
 			RETURNING m.server_id, m.open, m.old_flavor, m.new_flavor,
-				m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb
+				m.old_vcpus, m.old_memory_mb, m.old_disk_gb, m.new_vcpus, m.new_memory_mb, m.new_disk_gb, m.new_disk_config
 		), sized AS (
 			UPDATE compute.servers s SET
 				flavor    = CASE $3 WHEN 'old' THEN m.old_flavor    WHEN 'new' THEN m.new_flavor    ELSE s.flavor    END,
 				vcpus     = CASE $3 WHEN 'old' THEN m.old_vcpus     WHEN 'new' THEN m.new_vcpus     ELSE s.vcpus     END,
 				memory_mb = CASE $3 WHEN 'old' THEN m.old_memory_mb WHEN 'new' THEN m.new_memory_mb ELSE s.memory_mb END,
-				disk_gb   = CASE $3 WHEN 'old' THEN m.old_disk_gb   WHEN 'new' THEN m.new_disk_gb   ELSE s.disk_gb   END
+				disk_gb   = CASE $3 WHEN 'old' THEN m.old_disk_gb   WHEN 'new' THEN m.new_disk_gb   ELSE s.disk_gb   END,
+				disk_config = CASE WHEN $3 = 'new' AND m.new_disk_config <> '' THEN m.new_disk_config ELSE s.disk_config END
 			FROM moved m WHERE s.id = m.server_id
 			RETURNING CASE WHEN m.open THEN GREATEST(s.vcpus, m.old_vcpus, m.new_vcpus) ELSE s.vcpus END AS vcpus,
 				CASE WHEN m.open THEN GREATEST(s.memory_mb, m.old_memory_mb, m.new_memory_mb) ELSE s.memory_mb END AS memory_mb
@@ -163,17 +178,19 @@ func settleMigration(ctx context.Context, tx store.Tx, serverID string, o steps.
 	return store.Translate(err)
 }
 
-// abandonMigration ends the open migration of an operation that never began.
-func abandonMigration(ctx context.Context, tx store.Tx, serverID, operationID string, result operations.Result) error {
-	m, err := OpenMigration(ctx, tx, serverID)
-	if err != nil || m == nil || m.OperationID != operationID {
+// abandonMigration ends the open migration of an operation that never began. One
+// that was to be reverted waits as it did before.
+func abandonMigration(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result) error {
+	m, err := OpenMigration(ctx, tx, op.ResourceID)
+	switch {
+	case err != nil || m == nil:
 		return err
+	case m.OperationID == op.ID:
+		return settleMigration(ctx, tx, op.ResourceID, steps.MigrationOutcome{Status: string(servers.MigrationError)})
+	case op.Kind == operations.ServerRevertResize:
+		return SetMigrationStatus(ctx, tx, op.ResourceID, servers.MigrationFinished)
 	}
-	status := servers.MigrationError
-	if m.Type == servers.LiveMigration && result == operations.ResultCancelled {
-		status = servers.MigrationCancelled
-	}
-	return settleMigration(ctx, tx, serverID, steps.MigrationOutcome{Status: string(status)})
+	return nil
 }
 
 // OpenMigration gives the server's migration that is neither over nor given up;
