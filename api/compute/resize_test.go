@@ -153,7 +153,7 @@ func TestMigrateToAHost(t *testing.T) {
 	}
 	c.play(
 		migrate("alice", "2.1", `null`, 403, forbidden("os_compute_api:os-migrate-server:migrate")),
-		migrate("alice", "2.56", `{"host": "other"}`, 403, forbidden("os_compute_api:os-migrate-server:migrate:host")),
+		migrate("alice", "2.56", `{"host": "other"}`, 403, forbidden("os_compute_api:os-migrate-server:migrate")),
 		migrate("root", "2.56", `{"host": "nowhere"}`, 400, invalid("Compute host nowhere could not be found.")),
 		migrate("root", "2.56", `{"host": "`+home+`"}`, 400, invalid("Cannot migrate to the host where the server exists.")),
 		migrate("root", "2.56", `{"host": ""}`, 400, ""),

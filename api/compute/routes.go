@@ -160,7 +160,7 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: unshelve.key, Policy: unshelve.policy, Success: 202, Handler: a.unshelve},
 		{Action: evacuate.key, Policy: evacuate.policy, Success: 200, Handler: a.evacuate},
 		{Action: "resize", Policy: policyResize, Success: 202, Handler: a.resize},
-		{Action: "migrate", Policy: policyMigrate, Targeted: true, Success: 202, Handler: a.migrate},
+		{Action: "migrate", Policy: policyMigrate, Success: 202, Handler: a.migrate},
 		{Action: "confirmResize", Policy: policyConfirmResize, Success: 204, Handler: a.confirmResize},
 		{Action: "revertResize", Policy: policyRevertResize, Success: 202, Handler: a.revertResize},
 		{Action: "restore", Policy: policyRestore, Success: 202, Handler: a.restoreServer},

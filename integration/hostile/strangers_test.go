@@ -69,6 +69,7 @@ var bodies = map[string]string{
 	"POST /servers/{id}/action evacuate":                  `{"evacuate": {"onSharedStorage": false}}`,
 	"POST /servers/{id}/action rebuild":                   `{"rebuild": {"imageRef": "` + nothing + `"}}`,
 	"POST /servers/{id}/action os-migrateLive":            `{"os-migrateLive": {"host": null, "block_migration": false, "disk_over_commit": false}}`,
+	"POST /servers/{id}/action resize":                    `{"resize": {"flavorRef": "1"}}`,
 	"POST /servers/{id}/action os-resetState":             `{"os-resetState": {"state": "active"}}`,
 	"POST /servers/{id}/action addSecurityGroup":          `{"addSecurityGroup": {"name": "x"}}`,
 	"POST /servers/{id}/action removeSecurityGroup":       `{"removeSecurityGroup": {"name": "x"}}`,
