@@ -136,7 +136,7 @@ func (r *run) define(spec steps.ServerSpec) (err error) {
 	return r.folder.define(r.defined)
 }
 
-// start starts what define has found or made: no other call is about the guest.
+// start starts what is defined: no other call is about the guest.
 func (r *run) start(confirm libvirt.Confirm) error {
 	if r.defined.PowerState == libvirt.Running {
 		return nil
@@ -329,7 +329,7 @@ type run struct {
 	serverID string
 	folder   folder
 	own      rules // of the guest's flavor
-	// defined is the domain as a build has found or made it.
+	// defined is the domain that start starts, as it was found or made.
 	defined *domain
 }
 

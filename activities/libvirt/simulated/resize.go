@@ -96,14 +96,18 @@ func (r *run) setAside(in steps.ResizeIn, mark string, confirm libvirt.Confirm) 
 // redefine has the domain be what the spec says, unless it runs by now.
 func (r *run) redefine(spec steps.ServerSpec, confirm libvirt.Confirm) error {
 	have, err := r.folder.domain()
-	if err != nil || have != nil && have.PowerState == libvirt.Running {
-		return err
-	}
-	if err := confirm(); err != nil {
+	if err != nil {
 		return err
 	}
 	if have == nil {
 		have = &domain{}
+	}
+	r.defined = have
+	if have.PowerState == libvirt.Running {
+		return nil
+	}
+	if err := confirm(); err != nil {
+		return err
 	}
 	have.Spec, have.PowerState = spec, libvirt.Shutdown
 	return r.folder.define(have)
