@@ -190,7 +190,7 @@ func driverOf(cfg *config.Config) (workers.OpenDriver, error) {
 	case "libvirt":
 		return func(stateDir string, link *hostlink.Client) (libvirt.Driver, error) {
 			return qemu.New(qemu.Options{
-				StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
+				HostID: link.HostID(), StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
 				Images: images.NewGlance(link), Servers: link, Migration: migrationOf(cfg), Hold: hold.Points(cfg.Dev.HoldDir).At,
 			})
 		}, nil

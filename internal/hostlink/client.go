@@ -39,6 +39,9 @@ type Client struct {
 	http         *http.Client
 }
 
+// HostID is the host that the client speaks for.
+func (c *Client) HostID() string { return c.hostID }
+
 // NewClient makes the client of one host; baseURL is where the API serves the
 // host link, "http://127.0.0.1:8775".
 func NewClient(baseURL, hostID string, key Key, transport http.RoundTripper) (*Client, error) {

@@ -47,8 +47,9 @@ type Landing struct {
 	// Folder is where its disks will be, and Volumes how its volumes are reached.
 	Folder  string            `json:"folder"`
 	Volumes map[string]string `json:"volumes,omitempty"`
-	// Shared says that the disks are there already.
-	Shared bool `json:"shared,omitempty"`
+	// Shared says that the disks are there already; HostID is whose they are then.
+	Shared bool   `json:"shared,omitempty"`
+	HostID string `json:"host_id,omitempty"`
 	// SameMachine says that both hosts have one kernel.
 	SameMachine bool `json:"same_machine,omitempty"`
 }

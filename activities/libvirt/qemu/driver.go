@@ -28,6 +28,8 @@ const DefaultCache = 20 << 30
 
 // Options of a host.
 type Options struct {
+	// HostID is the host's own.
+	HostID string
 	// StateDir is the host's folder, locked by the caller.
 	StateDir string
 	// Socket is libvirtd's; empty is Socket.
@@ -55,6 +57,7 @@ type Servers interface {
 
 // Driver implements libvirt.Driver.
 type Driver struct {
+	hostID    string
 	dir       string // of the guests
 	socket    string
 	daemon    *connection
@@ -82,7 +85,8 @@ func New(o Options) (*Driver, error) {
 		o.CacheBytes = DefaultCache
 	}
 	d := &Driver{
-		dir: filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration,
+		hostID: o.HostID,
+		dir:    filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration,
 		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond,
 	}
 	err := os.MkdirAll(d.dir, 0o711)

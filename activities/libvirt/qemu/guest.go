@@ -62,6 +62,9 @@ func exists(path string) (bool, error) {
 
 // record is what guest.json holds.
 type record struct {
+	// Host is whose guest it is. Where folders are on storage that hosts share,
+	// the others see this one, and leave it alone.
+	Host   string           `json:"host,omitempty"`
 	Spec   steps.ServerSpec `json:"spec"`
 	Reboot reboot           `json:"reboot"`
 	// NMI names who the guest was last interrupted for.
@@ -96,6 +99,19 @@ func (g *guest) read() (record, error) {
 		err = json.Unmarshal(data, &r)
 	}
 	return r, broken(err)
+}
+
+// others says that the folder is that of a guest on another host.
+func (g *guest) others(r record) bool { return r.Host != "" && r.Host != g.driver.hostID }
+
+// become writes down whose guest it is from here on.
+func (g *guest) become(hostID string) error {
+	have, err := g.read()
+	if err != nil || have.Host == hostID {
+		return err
+	}
+	have.Host = hostID
+	return g.write(have)
 }
 
 func (g *guest) write(r record) error {

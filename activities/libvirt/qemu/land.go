@@ -75,7 +75,7 @@ func (d *Driver) Land(ctx context.Context, spec steps.ServerSpec, from steps.Dep
 	if err != nil {
 		return steps.Landing{}, err
 	}
-	to := steps.Landing{URI: d.migration.URI, Address: "tcp://" + d.migration.Address, Folder: g.dir, Shared: shared,
+	to := steps.Landing{URI: d.migration.URI, Address: "tcp://" + d.migration.Address, Folder: g.dir, Shared: shared, HostID: d.hostID,
 		SameMachine: from.Boot != "" && from.Boot == bootID(), Volumes: map[string]string{}}
 	acts := []subStep{
 		{"land.folder", func(context.Context) error { return g.open(spec) }},
@@ -176,6 +176,11 @@ func (d *Driver) Landed(ctx context.Context, serverID string) (steps.LandedOut, 
 		return steps.LandedOut{}, err
 	}
 	out := steps.LandedOut{Here: now.active, PowerState: now.power}
+	if out.Here {
+		if err := g.become(d.hostID); err != nil {
+			return out, err
+		}
+	}
 	if err := statedir.Remove(g.file(markerFile)); err != nil {
 		return out, broken(err)
 	}

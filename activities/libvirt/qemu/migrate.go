@@ -127,7 +127,7 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 	case err != nil:
 		return err
 	case !now.active && have.Leaving == m.Mark:
-		return nil // an earlier call has moved it
+		return g.handOver(m.To) // an earlier call has moved it
 	case !now.active:
 		return faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
 	}
@@ -140,11 +140,11 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 			if m.Abort {
 				_ = g.abort(ctx) // it may be over; the verdict tells
 			}
-			return w.until(ctx, nil)
+			return g.left(w.until(ctx, nil), m.To)
 		}
 	}
 	if m.Only {
-		return w.verdict(ctx, nil, false)
+		return g.left(w.verdict(ctx, nil, false), m.To)
 	}
 	return g.steps(ctx,
 		subStep{"migrate.begin", func(ctx context.Context) error {
@@ -155,10 +155,26 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 			if err := confirm(); err != nil {
 				return err
 			}
-			return w.run(ctx)
+			return g.left(w.run(ctx), m.To)
 		}},
 		subStep{"migrate.done", nil},
 	)
+}
+
+// left is the end of a migration: a guest that has gone takes its folder with it.
+func (g *guest) left(err error, to steps.Landing) error {
+	if err != nil {
+		return err
+	}
+	return g.handOver(to)
+}
+
+// handOver leaves a folder that both hosts see to the other one.
+func (g *guest) handOver(to steps.Landing) error {
+	if !to.Shared || to.HostID == "" {
+		return nil
+	}
+	return g.become(to.HostID)
 }
 
 // watch is a migration that runs.

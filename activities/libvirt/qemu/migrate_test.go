@@ -95,7 +95,7 @@ func twoHosts(t *testing.T, shared bool, migration Migration) *pair {
 			dir = filepath.Join(base, fmt.Sprint("state", i))
 		}
 		migration.URI, migration.Address = h.Libvirt.URI(), h.Address.String()
-		d, err := New(Options{StateDir: dir, Socket: h.Libvirt.Socket(), Images: from, Servers: from, Migration: migration})
+		d, err := New(Options{HostID: h.Name, StateDir: dir, Socket: h.Libvirt.Socket(), Images: from, Servers: from, Migration: migration})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,9 +270,24 @@ func TestSharedMigration(t *testing.T) {
 	if !to.Shared {
 		t.Fatalf("landing: %+v", to)
 	}
+	// What is taken back on either host is not the other's guest.
+	destroy := func(host int) {
+		if err := p.drivers[host].Destroy(t.Context(), p.spec.ServerID, confirmed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	destroy(1)
+	p.runsOn(0)
+	if _, err := p.drivers[1].Build(t.Context(), p.spec, confirmed); !faults.Is(err, faults.Conflict) {
+		t.Errorf("built in the folder of another host's guest: %v", err)
+	}
+	if to = p.land(); !to.Shared {
+		t.Fatalf("landing: %+v", to)
+	}
 	if err := p.move(t.Context(), to, "first", func(steps.MoveProgress) {}); err != nil {
 		t.Fatal(err)
 	}
+	destroy(0)
 	p.runsOn(1)
 	p.goesOn(1)
 	p.complete(1)
