@@ -185,6 +185,8 @@ func abandonMigration(ctx context.Context, tx store.Tx, op engine.Operation, res
 	switch {
 	case err != nil || m == nil:
 		return err
+	case m.OperationID == op.ID && m.Type == servers.LiveMigration && result == operations.ResultCancelled:
+		return settleMigration(ctx, tx, op.ResourceID, steps.MigrationOutcome{Status: string(servers.MigrationCancelled)})
 	case m.OperationID == op.ID:
 		return settleMigration(ctx, tx, op.ResourceID, steps.MigrationOutcome{Status: string(servers.MigrationError)})
 	case op.Kind == operations.ServerRevertResize:
