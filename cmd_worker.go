@@ -99,7 +99,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Resources: stackResources,
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
 				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations, ReclaimAfter: cfg.Compute.ReclaimInstanceInterval,
-				OffloadAfter: cfg.Compute.ShelvedOffloadTime}),
+				OffloadAfter: cfg.Compute.ShelvedOffloadTime, ConfirmAfter: cfg.Compute.ResizeConfirmWindow}),
 			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run,
 				workers.Heartbeat(p.db, machine, cfg.Host.ReportInterval, p.log)},
 			Steps: workers.NewStepMetrics(p.registry),
@@ -116,6 +116,7 @@ func schedules(cfg *config.Config) []workers.Schedule {
 		{Workflow: periodic.PurgeName, Every: cfg.Retention.Interval},
 		{Workflow: periodic.ReclaimName, Every: min(cfg.Compute.ReclaimInstanceInterval, time.Minute)},
 		{Workflow: periodic.OffloadName, Every: max(0, min(cfg.Compute.ShelvedOffloadTime, time.Minute))},
+		{Workflow: periodic.ConfirmName, Every: min(cfg.Compute.ResizeConfirmWindow, time.Minute)},
 		{Workflow: periodic.AddressesName, Every: cfg.Compute.HealInstanceInfoCacheInterval},
 	}
 }

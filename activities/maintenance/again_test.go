@@ -39,6 +39,13 @@ var acts = map[string]func(*world) act{
 			return a.OffloadShelved(ctx, struct{}{})
 		}
 	},
+	"maintenance.ConfirmResized": func(w *world) act {
+		w.o.ConfirmAfter = time.Hour
+		w.moved("resized", "finished", "2 h")
+		return func(ctx context.Context, a *Activities) (steps.MaintenanceOut, error) {
+			return a.ConfirmResized(ctx, struct{}{})
+		}
+	},
 	"maintenance.Purge": func(w *world) act {
 		gone := w.server("deleted", 0)
 		w.exec(`UPDATE compute.servers SET deleted_at = now() - interval '30 h', host_id = NULL WHERE id = $1`, gone)

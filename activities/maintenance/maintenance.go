@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"holdfast.dev/internal/engine"
-	"holdfast.dev/internal/operations"
-	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -30,6 +28,8 @@ type Options struct {
 	// OffloadAfter is how long shelved servers stay on their hosts; 0 or less for
 	// ever.
 	OffloadAfter time.Duration
+	// ConfirmAfter is how long resized servers wait to be confirmed; 0 for ever.
+	ConfirmAfter time.Duration
 }
 
 // Activities implements steps.MaintenanceActivities.
@@ -44,11 +44,8 @@ var _ steps.MaintenanceActivities = (*Activities)(nil)
 // New gives the steps.
 func New(db *store.DB, e *engine.Engine, o Options) *Activities { return &Activities{db, e, o} }
 
-const (
-	// maxStops and purgeBatch bound one part.
-	maxStops   = 20
-	purgeBatch = 500
-)
+// purgeBatch bounds one part.
+const purgeBatch = 500
 
 // SyncPower is idempotent by observing. A server that an operation has is left
 // to it, and so is one whose row is younger than its host's report.
@@ -60,41 +57,13 @@ func (a *Activities) SyncPower(ctx context.Context, _ struct{}) (out steps.Maint
 	if err != nil {
 		return out, err
 	}
-	ids, err := compute.OutOfStep(ctx, a.db.Pool, maxStops)
+	ids, err := compute.OutOfStep(ctx, a.db.Pool, maxDue)
 	if err != nil {
 		return out, err
 	}
-	for _, id := range ids {
-		if err := a.stop(ctx, id); err != nil {
-			return out, err
-		}
-	}
-	out.More = len(ids) == maxStops
-	return out, nil
-}
-
-// stop asks for a stop of a server whose guest is off, or runs although it
-// should not.
-func (a *Activities) stop(ctx context.Context, id string) error {
-	var accepted engine.Accepted
-	err := a.db.InTx(ctx, func(tx store.Tx) error {
-		s, err := compute.LockServer(ctx, tx, "", id)
-		if err != nil {
-			return err
-		}
-		if s.OperationID != "" || !servers.OutOfStep(s.VMState, s.PowerState) {
-			return nil
-		}
-		if err := compute.SetTask(ctx, tx, id, servers.TaskPoweringOff); err != nil {
-			return err
-		}
-		accepted, err = a.engine.Accept(ctx, tx, engine.Request{Kind: operations.ServerStop, ResourceID: id, ProjectID: s.ProjectID})
-		return err
-	})
-	if err == nil && accepted.Startable {
-		a.o.Offer(accepted.OperationID)
-	}
-	return err
+	stopped, err := a.all(ctx, ids, dueStop)
+	out.More = stopped.More
+	return out, err
 }
 
 // Purge is idempotent: what is gone is gone.

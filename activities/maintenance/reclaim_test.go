@@ -37,7 +37,7 @@ func TestReclaimHasBounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ('p', 'instances', -1), ('p', 'cores', -1), ('p', 'ram', -1)`)
-	for range maxReclaims + 1 {
+	for range maxDue + 1 {
 		id := w.server("soft-delete", 4)
 		w.exec(`UPDATE compute.servers SET soft_deleted_at = now() - interval '2 hours' WHERE id = $1`, id)
 	}
@@ -45,8 +45,8 @@ func TestReclaimHasBounds(t *testing.T) {
 		t.Errorf("without an interval: %+v, %v", out, err)
 	}
 	w.o.ReclaimAfter = time.Hour
-	for _, want := range []int{maxReclaims, 1, 0} {
-		if out, err := w.Reclaim(t.Context(), struct{}{}); err != nil || out.Changed != want || out.More != (want == maxReclaims) {
+	for _, want := range []int{maxDue, 1, 0} {
+		if out, err := w.Reclaim(t.Context(), struct{}{}); err != nil || out.Changed != want || out.More != (want == maxDue) {
 			t.Errorf("%+v, %v, want %d", out, err, want)
 		}
 	}

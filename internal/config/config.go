@@ -80,6 +80,9 @@ type Compute struct {
 	// ShelvedOffloadTime is how long shelved servers stay on their hosts; 0 takes
 	// them off at once, less than 0 never.
 	ShelvedOffloadTime time.Duration `koanf:"shelved_offload_time"`
+	// ResizeConfirmWindow is how long a resized server waits to be confirmed before
+	// that is done for its owner; 0 waits for ever.
+	ResizeConfirmWindow time.Duration `koanf:"resize_confirm_window"`
 	// AllowResizeToSameHost lets a resized server stay on its host.
 	AllowResizeToSameHost bool `koanf:"allow_resize_to_same_host"`
 	// HealInstanceInfoCacheInterval is the time between two looks at addresses.

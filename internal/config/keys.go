@@ -54,6 +54,7 @@ var keys = []Key{
 	{"compute.vif_plugging_is_fatal", true, "A build whose ports are not plugged in time fails (vif_plugging_is_fatal)."},
 
 	{"compute.sync_power_state_interval", 600 * time.Second, "Time between two comparisons of servers' power with what their hosts report; 0 compares never (sync_power_state_interval)."},
+	{"compute.resize_confirm_window", time.Duration(0), "How long a resized or migrated server waits before it is confirmed of itself; 0 waits for ever (resize_confirm_window)."},
 	{"compute.allow_resize_to_same_host", false, "A resized server may stay on its host (allow_resize_to_same_host)."},
 	{"compute.reclaim_instance_interval", time.Duration(0), "How long a deleted server can be restored before it is reclaimed; 0 deletes at once (reclaim_instance_interval)."},
 	{"compute.shelved_offload_time", time.Duration(0), "How long a shelved server stays on its host; 0 takes it off at once, -1s never (shelved_offload_time)."},

@@ -33,6 +33,9 @@ type MaintenanceActivities interface {
 	// OffloadShelved asks for the offload of what was shelved longer ago than the
 	// configuration keeps on hosts. It is idempotent as Reclaim is.
 	OffloadShelved(context.Context, struct{}) (MaintenanceOut, error)
+	// ConfirmResized asks for the confirmation of what was resized or moved longer
+	// ago than the configuration waits. It is idempotent as Reclaim is.
+	ConfirmResized(context.Context, struct{}) (MaintenanceOut, error)
 }
 
 // Maintenance is the family's caller.
@@ -45,6 +48,7 @@ var (
 	maintenancePurge     = localStep("maintenance.Purge")
 	maintenanceReclaim   = localStep("maintenance.Reclaim")
 	maintenanceOffload   = localStep("maintenance.OffloadShelved")
+	maintenanceConfirm   = localStep("maintenance.ConfirmResized")
 )
 
 // SyncPower compares rows with guests.
@@ -65,4 +69,9 @@ func (maintenanceSteps) Reclaim(ctx workflow.Context) (MaintenanceOut, error) {
 // OffloadShelved takes what was shelved off its hosts.
 func (maintenanceSteps) OffloadShelved(ctx workflow.Context) (MaintenanceOut, error) {
 	return call[MaintenanceOut](ctx, maintenanceOffload, "", struct{}{})
+}
+
+// ConfirmResized confirms what waits for nobody.
+func (maintenanceSteps) ConfirmResized(ctx workflow.Context) (MaintenanceOut, error) {
+	return call[MaintenanceOut](ctx, maintenanceConfirm, "", struct{}{})
 }

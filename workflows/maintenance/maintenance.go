@@ -20,6 +20,7 @@ const (
 	ReclaimName   = "maintenance.reclaim"
 	AddressesName = "maintenance.addresses"
 	OffloadName   = "maintenance.offload"
+	ConfirmName   = "maintenance.confirm"
 )
 
 // Workflows are what this package carries out, by name.
@@ -29,6 +30,7 @@ var Workflows = map[string]func(workflow.Context) error{
 	ReclaimName:   Reclaim,
 	AddressesName: Addresses,
 	OffloadName:   Offload,
+	ConfirmName:   Confirm,
 }
 
 // maxParts bounds one run: what is left is the next one's.
@@ -46,6 +48,10 @@ func Reclaim(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.
 
 // Offload asks for the offload of servers that were shelved long enough ago.
 func Offload(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.OffloadShelved) }
+
+// Confirm asks for the confirmation of servers that were resized or moved long
+// enough ago (Nova: resize_confirm_window).
+func Confirm(ctx workflow.Context) error { return repeat(ctx, steps.Maintenance.ConfirmResized) }
 
 // Addresses reads servers' addresses from Neutron, whose events about them may
 // have been lost (Nova: heal_instance_info_cache_interval).

@@ -33,7 +33,8 @@ const histories = "testdata/histories"
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // partial are the steps that runs repeat.
-var partial = []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim", "maintenance.OffloadShelved", "neutron.Refresh"}
+var partial = []string{"maintenance.SyncPower", "maintenance.Purge", "maintenance.Reclaim", "maintenance.OffloadShelved",
+	"maintenance.ConfirmResized", "neutron.Refresh"}
 
 // parts answers with More as often as it is told.
 func parts(n int) func(context.Context, struct{}) (steps.MaintenanceOut, error) {

@@ -195,6 +195,24 @@ func abandonMigration(ctx context.Context, tx store.Tx, op engine.Operation, res
 	return nil
 }
 
+// Unconfirmed gives servers, at most limit, that were resized or moved longer than
+// age ago (0: none), wait to be confirmed and that no operation has, the oldest
+// first.
+func Unconfirmed(ctx context.Context, q store.Queryer, age time.Duration, limit int) ([]string, error) {
+	if age <= 0 {
+		return nil, nil
+	}
+	rows, err := q.Query(ctx, `SELECT s.id::text FROM compute.migrations m JOIN compute.servers s ON s.id = m.server_id
+		WHERE m.open AND m.status = $3 AND m.updated_at < now() - $1::interval
+			AND s.deleted_at IS NULL AND s.operation_id IS NULL AND s.vm_state = $4
+		ORDER BY m.updated_at LIMIT $2`, age, limit, servers.MigrationFinished, servers.VMResized)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return ids, store.Translate(err)
+}
+
 // OpenMigration gives the server's migration that is neither over nor given up;
 // nil if there is none.
 func OpenMigration(ctx context.Context, q store.Queryer, serverID string) (*Migration, error) {
