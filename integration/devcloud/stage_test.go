@@ -19,6 +19,7 @@ type stage struct {
 	*session
 	host, project, other, user string
 	shown                      string // a server that is only looked at
+	down                       string // the service of a host that counts as down
 	number                     int
 }
 
@@ -115,6 +116,7 @@ func (s *stage) becomes(service, path, kind, status string) {
 func (s *stage) clear() {
 	s.Helper()
 	s.shown = ""
+	s.up()
 	asked := map[string]bool{}
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		_, text := s.request("2.1", "GET", "/servers?all_tenants=1&soft_deleted=1", "")
@@ -140,11 +142,29 @@ func (s *stage) clear() {
 // server is one that is ACTIVE, with a port.
 func (s *stage) server() string {
 	s.Helper()
+	s.up()
 	id := s.make("compute", "POST", "/servers", fmt.Sprintf(
 		`{"server": {"name": %q, "imageRef": %q, "flavorRef": %q, "networks": [{"uuid": %q}], "metadata": {"a": "b"}, "tags": ["t"]}}`,
 		s.name(), s.image, flavor, s.network), "server", "id")
 	s.becomes("compute", "/servers/"+id, "server", "ACTIVE")
 	return id
+}
+
+// leave has the host of a server count as down, until the next server is made.
+func (s *stage) leave(server string) {
+	s.Helper()
+	home := s.make("compute", "GET", "/servers/"+server, "", "server", "OS-EXT-SRV-ATTR:host")
+	s.down = s.make("compute", "GET", "/os-services?binary=nova-compute&host="+home, "", "services", "id")
+	s.make("compute", "PUT", "/os-services/"+s.down, `{"forced_down": true}`)
+}
+
+// up ends that.
+func (s *stage) up() {
+	s.Helper()
+	if s.down != "" {
+		s.make("compute", "PUT", "/os-services/"+s.down, `{"forced_down": false}`)
+		s.down = ""
+	}
 }
 
 // elsewhere is a host that a server is not on.
@@ -210,6 +230,9 @@ var things = map[string]func(*stage, call) string{
 		if b, ok := before[c.action()]; ok && notServed["POST /servers/{id}/action "+c.action()] == "" {
 			s.make("compute", b.method, "/servers/"+id+b.path, b.body)
 			s.becomes("compute", "/servers/"+id, "server", b.status)
+		}
+		if c.action() == "evacuate" {
+			s.leave(id)
 		}
 		return id
 	},
@@ -354,7 +377,7 @@ func (s *stage) word(c call, about subject, within, key, text string) string {
 	case "key_name":
 		return things["os-keypairs"](s, call{})
 	case "host", "hypervisor_hostname_pattern":
-		if c.action() == "migrate" {
+		if slices.Contains([]string{"migrate", "os-migrateLive", "evacuate"}, c.action()) {
 			return s.elsewhere(about.id)
 		}
 		return s.host
