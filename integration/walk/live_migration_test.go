@@ -46,10 +46,14 @@ func (g *traveller) says(host int, command, answer string) string {
 	}
 	defer tty.Close()
 	time.Sleep(pause) // QEMU looks once a second whether anybody is there
-	if _, err := tty.WriteString(command + "\n"); err != nil {
-		g.t.Fatal(err)
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
+	deadline, typed := time.Now().Add(patience), time.Time{}
+	for ; ; time.Sleep(pause) {
+		if time.Since(typed) > 10*time.Second { // a guest that boots reads nothing yet
+			if _, err := tty.WriteString("\n" + command + "\n"); err != nil {
+				g.t.Fatal(err)
+			}
+			typed = time.Now()
+		}
 		log := g.console("traveller", "")
 		if strings.Count(log, answer) > before && strings.HasSuffix(log, "\n") {
 			rest := log[strings.LastIndex(log, answer)+len(answer):]

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/operations"
@@ -127,7 +128,7 @@ func TestUnshelve(t *testing.T) {
 		Ends: map[operations.Result][]string{
 			operations.ResultDone:      with(isActive),
 			operations.ResultCancelled: append(with(isOffloaded), with(isShelved)...),
-			operations.ResultFailed:    append(with(isOffloaded), with(isShelved)...),
+			operations.ResultFailed:    slices.Concat(with(isOffloaded), with(isShelved), with("shelved, power 0, on a host")),
 		},
 	})
 }

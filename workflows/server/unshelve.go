@@ -104,7 +104,7 @@ func keep(s *saga.Saga) (*steps.ServerOutcome, error) {
 		return nil, err
 	}
 	if s.Begun.Server.Host != "" {
-		if _, err := drive(s, s.Context(), host, steps.PowerStart); err != nil {
+		if _, err := powers[operations.ServerStart].cutShort(s, host); err != nil {
 			return unknown(), err
 		}
 	}

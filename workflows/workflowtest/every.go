@@ -113,7 +113,7 @@ func (story Story) disturbed(t *testing.T, scenario Scenario, call Call, inciden
 		return
 	}
 	if !incident.allows(call, w.beyond, w.open, scenario.Result, w.Op.Result) {
-		t.Errorf("result %q after %q", w.Op.Result, incident.Name)
+		t.Errorf("result %q after %q: %v", w.Op.Result, incident.Name, w.Op.Fault)
 	}
 	story.ended(t, w)
 }

@@ -1,0 +1,118 @@
+//go:build moves
+
+package walk
+
+// Moves between two real hosts of a guest that stands still, with the real client.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// awaits waits until the guest is to be confirmed, on a host, in a size.
+func (g *traveller) awaits(host int, flavor string) {
+	g.t.Helper()
+	g.becomes("traveller", "VERIFY_RESIZE")
+	now := g.show("server", "show", "traveller")
+	if now["OS-EXT-SRV-ATTR:host"] != g.hosts[host] || !strings.Contains(fmt.Sprint(now["flavor"]), flavor) {
+		g.t.Errorf("it waits on %v as %v, want %s and %s", now["OS-EXT-SRV-ATTR:host"], now["flavor"], g.hosts[host], flavor)
+	}
+}
+
+// goneOn waits until the guest runs, on a host, in a size, and has gone on with its
+// records; it gives how many there are.
+func (g *traveller) goneOn(host int, flavor string, from int) int {
+	g.t.Helper()
+	g.becomes("traveller", "ACTIVE")
+	g.on(host)
+	if now := g.show("server", "show", "traveller"); !strings.Contains(fmt.Sprint(now["flavor"]), flavor) {
+		g.t.Errorf("its flavor is %v, want %s", now["flavor"], flavor)
+	}
+	return g.written(host, from)
+}
+
+// written waits until the guest has more records on its disk than it had.
+func (g *traveller) written(host, from int) int {
+	g.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
+		counts := strings.Fields(g.says(host, "records", "records: ")) // disk N memory M, which begins at each boot
+		if len(counts) < 2 {
+			g.t.Fatalf("the guest said %v", counts)
+		}
+		if n, err := strconv.Atoi(counts[1]); err != nil || n > from {
+			return n
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("the guest has %v, and had %d", counts, from)
+		}
+	}
+}
+
+// TestColdMovesOfHosts: what a guest has written is there after each move, and the
+// hosts have nothing of it but where it is.
+func TestColdMovesOfHosts(t *testing.T) {
+	c := newCloud(t, "--hosts", "2")
+	c.start()
+	g := &traveller{client: c.as(t, "admin", newest)}
+	g.hosts = g.client.hosts(2)
+	data := filepath.Join(t.TempDir(), "user-data")
+	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := g.show("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", g.hosts[0],
+		"--user-data", data, "traveller")
+	g.id = made["id"].(string)
+	g.becomes("traveller", "ACTIVE")
+	g.console("traveller", "record: 10\n")
+	n := g.written(0, 0)
+
+	g.run("server", "migrate", "traveller")
+	g.awaits(1, "m1.nano")
+	g.run("server", "migration", "confirm", "traveller")
+	n = g.goneOn(1, "m1.nano", n)
+
+	g.run("server", "resize", "--flavor", "m1.tiny", "traveller")
+	g.awaits(0, "m1.tiny")
+	g.run("server", "resize", "revert", "traveller")
+	n = g.goneOn(1, "m1.nano", n)
+
+	g.run("server", "resize", "--flavor", "m1.tiny", "traveller")
+	g.awaits(0, "m1.tiny")
+	g.run("server", "resize", "confirm", "traveller")
+	n = g.goneOn(0, "m1.tiny", n)
+
+	g.run("server", "shelve", "--offload", "--wait", "traveller")
+	g.becomes("traveller", "SHELVED_OFFLOADED")
+	for i := range g.hosts {
+		if got := c.domainsOn(i, "--all"); len(got) != 0 {
+			t.Errorf("host %d has %v of a server on the shelf", i, got)
+		}
+	}
+	g.run("server", "unshelve", "--host", g.hosts[1], "--wait", "traveller")
+	g.goneOn(1, "m1.tiny", n)
+	g.run("server", "stop", "traveller")
+	g.becomes("traveller", "SHUTOFF")
+	g.whole(1)
+	g.run("server", "start", "traveller")
+	g.becomes("traveller", "ACTIVE")
+
+	// Its own disk was on the host that is given up: it begins anew.
+	g.run("compute", "service", "set", "--down", g.hosts[1], "nova-compute")
+	g.run("server", "evacuate", "traveller")
+	g.becomes("traveller", "ACTIVE")
+	g.run("compute", "service", "set", "--up", g.hosts[1], "nova-compute")
+	for deadline := time.Now().Add(patience); len(c.domainsOn(1, "--all")) > 0; time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			t.Fatal("the host that came back has the guest still")
+		}
+	}
+	g.on(0)
+	g.run("server", "delete", "--wait", "traveller")
+	c.clean()
+	c.interrupt()
+}
