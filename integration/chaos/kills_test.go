@@ -84,7 +84,7 @@ func TestKillsUnderLoad(t *testing.T) {
 			}
 			allAre(t, c, ids, "ACTIVE", 2*time.Minute)
 			for id, s := range old {
-				allAre(t, c, []string{id}, s.after, time.Minute)
+				allAre(t, c, []string{id}, s.after, patience)
 			}
 			onlyOnce(t, c, names)
 			c.Audit()
@@ -153,7 +153,7 @@ func TestHostsReplacedDuringPower(t *testing.T) {
 	c.Restart(cloud.Host)
 	for _, h := range all {
 		finished(t, c, h.op.ID)
-		allAre(t, c, []string{h.server}, h.story.after, time.Minute)
+		allAre(t, c, []string{h.server}, h.story.after, patience)
 		must(t, trueState(t.Context(), c, h.server, false))
 		onlyOneTurn(t, c, h)
 	}

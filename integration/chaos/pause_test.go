@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/workflowservice/v1"
@@ -41,7 +40,7 @@ func TestPause(t *testing.T) {
 		must(t, c.Points.Release(h.server))
 	}
 	for _, h := range all {
-		c.Eventually(h.String()+" is shown as held", time.Minute, func(ctx context.Context) error {
+		c.Eventually(h.String()+" is shown as held", patience, func(ctx context.Context) error {
 			op, err := c.Engine.Get(ctx, c.DB.Pool, h.op.ID)
 			if err == nil && op.State() != engine.Held {
 				err = fmt.Errorf("it is %s", op.State())
@@ -57,11 +56,11 @@ func TestPause(t *testing.T) {
 			t.Fatalf("%s: %v", h, err)
 		}
 	}
-	allAre(t, c, []string{builds[1].server, deletes[0].server}, "", time.Minute)
+	allAre(t, c, []string{builds[1].server, deletes[0].server}, "", patience)
 	left := []string{builds[0].server}
-	allAre(t, c, left, "ACTIVE", time.Minute)
+	allAre(t, c, left, "ACTIVE", patience)
 	for _, h := range all[len(builds)+len(deletes):] {
-		allAre(t, c, []string{h.server}, h.story.after, time.Minute)
+		allAre(t, c, []string{h.server}, h.story.after, patience)
 		left = append(left, h.server)
 	}
 	c.Audit()

@@ -60,7 +60,7 @@ func (s story) hang(t *testing.T, c *cloud.Cloud, verbs ...string) []held {
 		must(t, c.Points.Order(hold.Any, begin))
 		s.servers(t, c, all)
 		for _, h := range all {
-			c.Eventually(h.String()+" has been started", time.Minute, here(c, h.server, begin))
+			c.Eventually(h.String()+" has been started", patience, here(c, h.server, begin))
 		}
 		s.hold(t, c, all)
 		must(t, c.Points.Release(hold.Any))
@@ -73,7 +73,7 @@ func (s story) hang(t *testing.T, c *cloud.Cloud, verbs ...string) []held {
 	}
 	for i := range all {
 		h := &all[i]
-		c.Eventually(h.String()+" has come there", time.Minute, here(c, h.server, h.point))
+		c.Eventually(h.String()+" has come there", patience, here(c, h.server, h.point))
 		h.op = s.operation(t, c, h.server)
 	}
 	return all

@@ -16,7 +16,7 @@ func TestTemporalDownAtRequest(t *testing.T) {
 	t.Parallel()
 	c := cloud.Start(t, cloud.Options{})
 	old := c.MustCreate("old")
-	allAre(t, c, []string{old}, "ACTIVE", time.Minute)
+	allAre(t, c, []string{old}, "ACTIVE", patience)
 
 	c.Kill(cloud.Temporal)
 	young := c.MustCreate("young")
@@ -31,8 +31,8 @@ func TestTemporalDownAtRequest(t *testing.T) {
 	}
 
 	c.Restart(cloud.Temporal)
-	allAre(t, c, []string{young}, "ACTIVE", time.Minute)
-	allAre(t, c, []string{old}, "", time.Minute)
+	allAre(t, c, []string{young}, "ACTIVE", patience)
+	allAre(t, c, []string{old}, "", patience)
 	c.Audit()
 	once(t, c, []string{young})
 }
@@ -74,7 +74,7 @@ func TestTemporalDatabasesLost(t *testing.T) {
 		if op := finishedWithin(t, c, h.op.ID, 3*time.Minute); op.Result != operations.ResultDone {
 			t.Errorf("%s: it has ended as %q (%s), want done", h, op.Result, op.Message)
 		}
-		allAre(t, c, []string{h.server}, h.story.after, time.Minute)
+		allAre(t, c, []string{h.server}, h.story.after, patience)
 		if h.story.after != "" {
 			left = append(left, h.server)
 		}

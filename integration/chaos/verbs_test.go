@@ -186,7 +186,7 @@ func clearAway(t *testing.T, c *cloud.Cloud, all []held) {
 		}
 		ids = append(ids, h.server)
 	}
-	allAre(t, c, ids, "", time.Minute)
+	allAre(t, c, ids, "", patience)
 	c.Audit()
 	once(t, c, nil)
 }
@@ -264,7 +264,7 @@ func TestCancelWhileHostsAreDead(t *testing.T) {
 // askAgain asks for the operation until it has led where it leads to.
 func (s story) askAgain(t *testing.T, c *cloud.Cloud, server string) {
 	t.Helper()
-	c.Eventually("server "+server+" is where a "+s.verb+" leads to", time.Minute, func(ctx context.Context) error {
+	c.Eventually("server "+server+" is where a "+s.verb+" leads to", patience, func(ctx context.Context) error {
 		err := c.Is(ctx, server, s.after)
 		if err == nil {
 			err = trueState(ctx, c, server, false)
@@ -477,7 +477,7 @@ func resetTo(choose func(tasks []int64) int64) func(*testing.T, *cloud.Cloud, []
 		_, namespace := c.TemporalAddress()
 		for _, h := range all {
 			var tasks []int64
-			c.Eventually(h.String()+" has completed a task", time.Minute, func(ctx context.Context) (err error) {
+			c.Eventually(h.String()+" has completed a task", patience, func(ctx context.Context) (err error) {
 				if tasks, err = completedTasks(ctx, c, h.op.ID); err == nil && len(tasks) == 0 {
 					err = errors.New("it has not")
 				}
