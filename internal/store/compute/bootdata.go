@@ -132,13 +132,6 @@ func UserData(ctx context.Context, q store.Queryer, box *secrets.Box, serverIDs 
 	return all, store.Translate(rows.Err())
 }
 
-// ForgetAdminPassword takes the admin password away, once the guest has booted
-// with it or a client has cleared it.
-func ForgetAdminPassword(ctx context.Context, tx store.Tx, serverID string) error {
-	_, err := tx.Exec(ctx, `UPDATE compute.boot_data SET admin_password = NULL WHERE server_id = $1`, serverID)
-	return store.Translate(err)
-}
-
 // PostPassword keeps the password that a guest has posted; the first one stays
 // until it is cleared. Errors: Conflict, NotFound.
 func PostPassword(ctx context.Context, q store.Queryer, serverID, password string) error {

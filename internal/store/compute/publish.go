@@ -15,7 +15,8 @@ import (
 // has set it, and f becomes the newest fault. Deleted also takes the server off
 // its host and ends its open migration, and off the shelf. A server counts in its project's quota
 // unless it is deleted or soft-deleted; what changes of that is charged or given
-// back. A deleted row is changed no more. The caller has checked the fence.
+// back. The admin password is forgotten once a guest has been made that was told
+// it. A deleted row is changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -62,6 +63,9 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 			FROM was WHERE s.id = was.id AND deleted_at IS NULL
 			RETURNING s.id, project_id, vcpus, memory_mb,
 				(s.deleted_at IS NULL AND s.soft_deleted_at IS NULL)::integer - was.counted::integer AS more
+		), told AS (
+			UPDATE compute.boot_data b SET admin_password = NULL FROM published p
+			WHERE b.server_id = p.id AND b.admin_password IS NOT NULL AND ($5 OR $6 OR COALESCE($2 = 'rescued', false))
 		), fault AS (
 			INSERT INTO compute.server_faults (server_id, created_at, code, message)
 			SELECT id, clock_timestamp(), $7::integer, $8::text FROM published WHERE $7 IS NOT NULL

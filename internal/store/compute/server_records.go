@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"holdfast.dev/internal/store"
 )
 
@@ -75,16 +73,6 @@ func SetTags(ctx context.Context, tx store.Tx, id string, tags []string) error {
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO compute.server_tags (server_id, tag) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`, id, tags)
 	return store.Translate(err)
-}
-
-// Tags gives a server's tags.
-func Tags(ctx context.Context, q store.Queryer, id string) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT tag FROM compute.server_tags WHERE server_id = $1 ORDER BY tag`, id)
-	if err != nil {
-		return nil, store.Translate(err)
-	}
-	tags, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return tags, store.Translate(err)
 }
 
 // ServerAction is something that was done to a server within a request.
