@@ -39,8 +39,8 @@ func newServices(p *process) services {
 			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
 			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,
 			operations.EffectBindings: s.neutron.PayBindings, operations.EffectConnections: s.cinder.PayConnections,
-			operations.EffectOldBindings: s.neutron.PayOldBindings, operations.EffectOldConnections: s.cinder.PayOldConnections,
-			operations.EffectMovedPorts: s.neutron.PayMoved, operations.EffectMovedVolumes: s.cinder.PayMoved,
+			operations.EffectOldBindings: s.neutron.PayFollow, operations.EffectOldConnections: s.cinder.PayFollow,
+			operations.EffectMovedPorts: s.neutron.PayFollow, operations.EffectMovedVolumes: s.cinder.PayFollow,
 			operations.EffectImage: s.glance.Pay, operations.EffectSnapshots: s.cinder.PaySnapshots,
 		}}
 	return s

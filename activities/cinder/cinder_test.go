@@ -252,7 +252,7 @@ var acts = map[string]struct {
 	"release one":  {"cinder.Release", oneInUse, releaseOne, wantNone},
 	"disconnect":   {"cinder.Disconnect", inUse, disconnect, wantReserved},
 	"follow":       {"cinder.Follow", inUse, follow, wantFollowed},
-	"move":         {"cinder.Move", inUse, move, wantMoved},
+	"move":         {"cinder.Move", inUse, move, wantFollowed},
 	"snapshot":     {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
 	"drop":         {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
 }

@@ -19,12 +19,15 @@ func (a *Activities) Disconnect(ctx context.Context, in steps.DisconnectIn) (str
 	if err != nil {
 		return struct{}{}, err
 	}
-	return struct{}{}, refuses(t.disconnect(ctx, t.note))
+	return struct{}{}, refuses(t.renew(ctx, t.note, func(*attachment) error { return nil }))
 }
 
-// disconnect reserves each volume anew before it lets go of the host's
-// attachment, so that nobody else gets it in between. Note writes a device down.
-func (t *task) disconnect(ctx context.Context, note func(context.Context, *compute.BlockDevice) error) error {
+// note writes a device down.
+type note func(context.Context, *compute.BlockDevice) error
+
+// renew reserves each volume anew and does something with that attachment, before
+// it lets go of the others, so that nobody else gets the volume in between.
+func (t *task) renew(ctx context.Context, write note, use func(*attachment) error) error {
 	have, err := t.attachmentsOf(ctx, t.server.ID)
 	if err != nil {
 		return err
@@ -45,7 +48,10 @@ func (t *task) disconnect(ctx context.Context, note func(context.Context, *compu
 			}
 		}
 		d.AttachmentID = kept.ID
-		if err := note(ctx, d); err != nil {
+		if err := write(ctx, d); err != nil {
+			return err
+		}
+		if err := use(kept); err != nil {
 			return err
 		}
 		for _, at := range have {
@@ -65,22 +71,34 @@ func (t *task) disconnect(ctx context.Context, note func(context.Context, *compu
 // on a host again has had its volumes connected there, and one that is deleted
 // has none: then nothing is owed any more. Errors: Unavailable.
 func (a *Activities) PayConnections(ctx context.Context, d engine.Debt) error {
+	return a.payVolumes(ctx, d,
+		func(s *compute.Server) bool { return s.DeletedAt == nil && (s.HostID == "" || s.OperationID != "") },
+		(*compute.Server).Unused,
+		func(ctx context.Context, t *task, write note) error {
+			return t.renew(ctx, write, func(*attachment) error { return nil })
+		})
+}
+
+// payVolumes does what is owed of a server's volumes if it is due still, once the
+// server is free for it.
+func (a *Activities) payVolumes(ctx context.Context, d engine.Debt, due func(*compute.Server) bool, free func(*compute.Server) error,
+	do func(context.Context, *task, note) error) error {
 	t := &task{a: a}
 	err := a.db.InTx(ctx, func(tx store.Tx) error { return t.read(ctx, tx, d.Ref) })
 	if err != nil {
 		return err
 	}
-	if void := t.server.DeletedAt != nil || t.server.HostID != "" && t.server.OperationID == ""; !void {
-		if err := t.server.Unused(); err != nil {
+	if due(t.server) {
+		if err := free(t.server); err != nil {
 			return err
 		}
 		if err := t.reach(ctx, func() {}); err != nil {
 			return err
 		}
-		note := func(ctx context.Context, device *compute.BlockDevice) error {
+		write := func(ctx context.Context, device *compute.BlockDevice) error {
 			return a.db.InTx(ctx, func(tx store.Tx) error { return compute.SetVolume(ctx, tx, device) })
 		}
-		if err := t.disconnect(ctx, note); err != nil {
+		if err := do(ctx, t, write); err != nil {
 			return refuses(err)
 		}
 	}

@@ -7,6 +7,11 @@ func follow(w *world) error {
 	return err
 }
 
+func move(w *world) error {
+	_, err := w.a.Move(w.Context(), steps.FollowIn{Fence: w.fence, HostID: w.host})
+	return err
+}
+
 // wantFollowed: every volume has one attachment, which is complete.
 func wantFollowed(w *world) {
 	w.Helper()

@@ -36,11 +36,11 @@ func (t *task) bindRows(ctx context.Context) func(store.Tx) error {
 	}
 }
 
-// PayOldBindings does what Follow could not while Neutron was down: the ports
-// of a server that has moved are bound to the host that it is on. It is idempotent
-// as that is, and waits while an operation has the server. One that is deleted or
+// PayFollow does what Follow, or the Allocate of a move, could not while Neutron
+// was down: the ports of the server are bound to the host that it is on. It is
+// idempotent as that is, and waits while an operation has the server. One that is deleted or
 // on no host has no ports on one. Errors: Unavailable.
-func (a *Activities) PayOldBindings(ctx context.Context, d engine.Debt) error {
+func (a *Activities) PayFollow(ctx context.Context, d engine.Debt) error {
 	t := &task{}
 	err := a.db.InTx(ctx, func(tx store.Tx) (err error) {
 		if err = t.read(ctx, tx, d.Ref); err == nil && t.server.HostID != "" {

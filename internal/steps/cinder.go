@@ -62,12 +62,6 @@ type DisconnectIn struct {
 	Fence Fence `json:"fence"`
 }
 
-// MoveVolumesIn takes the volumes of the fenced operation's server to a host.
-type MoveVolumesIn struct {
-	Fence  Fence  `json:"fence"`
-	HostID string `json:"host_id"`
-}
-
 // CinderActivities is implemented by activities/cinder.
 type CinderActivities interface {
 	// Attach finds by mark what an earlier call has made. Errors: Invalid,
@@ -87,7 +81,7 @@ type CinderActivities interface {
 	Follow(context.Context, FollowIn) (struct{}, error)
 	// Move: every volume is in use on the host afterwards, and attached to no other.
 	// The guest stands still meanwhile. Errors: Unavailable, NotFound, Superseded.
-	Move(context.Context, MoveVolumesIn) (struct{}, error)
+	Move(context.Context, FollowIn) (struct{}, error)
 	CinderSnapshots
 }
 
@@ -136,7 +130,7 @@ func (cinderSteps) Follow(ctx workflow.Context, in FollowIn) error {
 }
 
 // Move takes a server's volumes from one host to another.
-func (cinderSteps) Move(ctx workflow.Context, in MoveVolumesIn) error {
+func (cinderSteps) Move(ctx workflow.Context, in FollowIn) error {
 	_, err := call[struct{}](ctx, cinderMove, ControlQueue, in)
 	return err
 }

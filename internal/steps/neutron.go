@@ -51,8 +51,8 @@ type UnbindIn struct {
 	Fence Fence `json:"fence"`
 }
 
-// FollowIn has the ports or the volumes of the fenced operation's server, which
-// has moved while it ran, follow it to a host.
+// FollowIn has the ports or the volumes of the fenced operation's server go to a
+// host with it.
 type FollowIn struct {
 	Fence  Fence  `json:"fence"`
 	HostID string `json:"host_id"`

@@ -165,7 +165,7 @@ func carryVolumes(s *saga.Saga, host string) error {
 	if err != nil {
 		return err
 	}
-	return steps.Cinder.Move(s.Context(), steps.MoveVolumesIn{Fence: s.Fence, HostID: host})
+	return steps.Cinder.Move(s.Context(), steps.FollowIn{Fence: s.Fence, HostID: host})
 }
 
 // leaveBehind does what is beyond the point of no return, perhaps once more: the
@@ -213,5 +213,5 @@ func undoMovedPorts(ctx workflow.Context, s *saga.Saga, _ operations.Effect) err
 
 // undoMovedVolumes takes the server's volumes there.
 func undoMovedVolumes(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
-	return steps.Cinder.Move(ctx, steps.MoveVolumesIn{Fence: s.Fence, HostID: s.Begun.Server.Host})
+	return steps.Cinder.Move(ctx, steps.FollowIn{Fence: s.Fence, HostID: s.Begun.Server.Host})
 }

@@ -84,7 +84,7 @@ func moveVolumes(s *saga.Saga, host string) error {
 	if err != nil {
 		return err
 	}
-	return steps.Cinder.Move(s.Context(), steps.MoveVolumesIn{Fence: s.Fence, HostID: host})
+	return steps.Cinder.Move(s.Context(), steps.FollowIn{Fence: s.Fence, HostID: host})
 }
 
 // remake makes the guest of its disks on the host in one of the move's sizes.

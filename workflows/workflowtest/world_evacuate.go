@@ -15,7 +15,7 @@ func (w *World) Evacuate(asked steps.EvacuateInput) *World {
 	return w.input(asked).Down(w.Server.Host)
 }
 
-func (c cinder) Move(_ context.Context, in steps.MoveVolumesIn) (struct{}, error) {
+func (c cinder) Move(_ context.Context, in steps.FollowIn) (struct{}, error) {
 	w := c.w
 	return fenced(w, "cinder.Move", in.Fence, func() (struct{}, error) {
 		switch h := w.Hosts[in.HostID]; {
