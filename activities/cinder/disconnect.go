@@ -98,7 +98,8 @@ func (a *Activities) payVolumes(ctx context.Context, d engine.Debt, due func(*co
 		write := func(ctx context.Context, device *compute.BlockDevice) error {
 			return a.db.InTx(ctx, func(tx store.Tx) error { return compute.SetVolume(ctx, tx, device) })
 		}
-		if err := do(ctx, t, write); err != nil {
+		// A volume that is gone is on no host.
+		if err := do(ctx, t, write); err != nil && !faults.Is(err, faults.NotFound) {
 			return refuses(err)
 		}
 	}
