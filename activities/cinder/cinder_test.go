@@ -492,39 +492,73 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// A debt is paid once nobody has the server, by the operation that owes it: a
-// build that was undone leaves nothing of ours, an end what the user keeps.
-func TestPay(t *testing.T) {
-	t.Parallel()
-	w := ready(t, inUse)
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		_, err := w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
-			Intend: []operations.Effect{{Kind: operations.EffectVolumes, Ref: w.server}}})
+// owed has the operation owe an effect of a kind.
+func owed(w *world, kind operations.EffectKind) engine.Debt {
+	w.Helper()
+	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
+		_, err := w.engine.Advance(w.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+			Intend: []operations.Effect{{Kind: kind, Ref: w.server}}})
 		if err != nil {
 			return err
 		}
-		_, err = w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+		_, err = w.engine.Advance(w.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
 			Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
 		return err
 	})
-	debts, err := w.engine.Debts(t.Context(), w.db.Pool, "")
+	debts, err := w.engine.Debts(w.Context(), w.db.Pool, "")
 	if err != nil || len(debts) != 1 {
-		t.Fatalf("%+v, %v", debts, err)
+		w.Fatalf("%+v, %v", debts, err)
 	}
-	if err := w.a.Pay(t.Context(), debts[0]); !faults.Is(err, faults.Unavailable) || len(w.attachments) != 3 {
-		t.Errorf("while its operation runs: %v, attachments %v", err, w.attachments)
-	}
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
-		return err
-	})
-	for range 2 {
-		if err := w.a.Pay(t.Context(), debts[0]); err != nil {
-			t.Error(err)
-		}
-		wantLeft("own-1", "own-2")(w)
-	}
-	if debts, err := w.engine.Debts(t.Context(), w.db.Pool, ""); err != nil || len(debts) != 0 {
-		t.Errorf("%+v, %v", debts, err)
+	return debts[0]
+}
+
+// A debt is paid once nobody has the server, by the operation that owes it: a
+// build that was undone leaves nothing of ours, an end what the user keeps; of
+// volumes that leave their host, or have left it, each has one attachment.
+func TestPay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind   operations.EffectKind
+		pay    func(*cinder.Activities, context.Context, engine.Debt) error
+		onHost bool
+		want   func(*world)
+	}{
+		{operations.EffectVolumes, (*cinder.Activities).Pay, false, wantLeft("own-1", "own-2")},
+		{operations.EffectConnections, (*cinder.Activities).PayConnections, false, wantReserved},
+		{operations.EffectOldConnections, (*cinder.Activities).PayFollow, true, wantFollowed},
+		{operations.EffectMovedVolumes, (*cinder.Activities).PayFollow, true, wantFollowed},
+	} {
+		t.Run(string(c.kind), func(t *testing.T) {
+			t.Parallel()
+			w := ready(t, inUse)
+			if c.onHost {
+				computetest.InTx(t, w.db, func(tx store.Tx) error {
+					_, err := tx.Exec(t.Context(), `UPDATE compute.servers SET host_id = $2 WHERE id = $1`, w.server, w.host)
+					return err
+				})
+			}
+			debt, had := owed(w, c.kind), maps.Clone(w.attachments)
+			if err := c.pay(w.a, t.Context(), debt); !faults.Is(err, faults.Unavailable) || !slices.Equal(slices.Sorted(maps.Keys(w.attachments)), slices.Sorted(maps.Keys(had))) {
+				t.Errorf("while its operation runs: %v, attachments %v", err, w.attachments)
+			}
+			computetest.InTx(t, w.db, func(tx store.Tx) error {
+				_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
+				return err
+			})
+			for range 2 {
+				if err := c.pay(w.a, t.Context(), debt); err != nil {
+					t.Error(err)
+				}
+				c.want(w)
+			}
+			for id := range w.attachments {
+				if _, old := had[id]; old {
+					t.Errorf("the attachment %s is left", id)
+				}
+			}
+			if debts, err := w.engine.Debts(t.Context(), w.db.Pool, ""); err != nil || len(debts) != 0 {
+				t.Errorf("%+v, %v", debts, err)
+			}
+		})
 	}
 }
