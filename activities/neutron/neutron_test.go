@@ -388,54 +388,72 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// A debt is paid once nobody has the server, and paid twice does no harm.
+// A debt is paid once nobody has the server and Neutron answers: a build that was
+// undone leaves nothing of ours, and ports that leave their host, or have left it,
+// are on the one that the server is on, if any.
 func TestPay(t *testing.T) {
 	t.Parallel()
-	w := three(t)
-	if _, err := w.allocate(); err != nil {
-		t.Fatal(err)
-	}
-	var debt engine.Debt
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		_, err := w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
-			Intend: []operations.Effect{{Kind: operations.EffectPorts, Ref: w.server}}})
-		if err != nil {
-			return err
-		}
-		_, err = w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
-			Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
-		return err
-	})
-	owed := func() int {
-		t.Helper()
-		debts, err := w.engine.Debts(t.Context(), w.db.Pool, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(debts) > 0 {
-			debt = debts[0]
-		}
-		return len(debts)
-	}
-	if owed() != 1 {
-		t.Fatal("nothing is owed")
-	}
-	if err := w.a.Pay(t.Context(), debt); !faults.Is(err, faults.Unavailable) || len(w.ports) != 4 {
-		t.Errorf("while its operation runs: %v, %d ports", err, len(w.ports))
-	}
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
-		return err
-	})
-	w.refuse = map[string]refusal{"GET ports": {http.StatusServiceUnavailable, "down"}}
-	if err := w.a.Pay(t.Context(), debt); !faults.Is(err, faults.Unavailable) || owed() != 1 {
-		t.Errorf("while Neutron is down: %v", err)
-	}
-	w.refuse = nil
-	for range 2 {
-		if err := w.a.Pay(t.Context(), debt); err != nil || owed() != 0 {
-			t.Errorf("%v, %d owed", err, owed())
-		}
-		w.wantDeallocated()
+	for _, c := range []struct {
+		kind   operations.EffectKind
+		setUp  func(*world) error
+		pay    func(*neutron.Activities, context.Context, engine.Debt) error
+		onHost bool
+		want   func(*world)
+	}{
+		{operations.EffectPorts, allocated, (*neutron.Activities).Pay, false, (*world).wantDeallocated},
+		{operations.EffectBindings, allocated, (*neutron.Activities).PayBindings, false, wantUnbound},
+		{operations.EffectOldBindings, elsewhere, (*neutron.Activities).PayFollow, true, (*world).wantAllocated},
+		{operations.EffectMovedPorts, elsewhere, (*neutron.Activities).PayFollow, true, (*world).wantAllocated},
+	} {
+		t.Run(string(c.kind), func(t *testing.T) {
+			t.Parallel()
+			w := three(t)
+			if err := c.setUp(w); err != nil {
+				t.Fatal(err)
+			}
+			computetest.InTx(t, w.db, func(tx store.Tx) error {
+				_, err := w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+					Intend: []operations.Effect{{Kind: c.kind, Ref: w.server}}})
+				if err != nil {
+					return err
+				}
+				_, err = w.engine.Advance(t.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+					Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
+				if err == nil && c.onHost {
+					_, err = tx.Exec(t.Context(), `UPDATE compute.servers SET host_id = $2 WHERE id = $1`, w.server, w.host)
+				}
+				return err
+			})
+			owed := func() []engine.Debt {
+				t.Helper()
+				debts, err := w.engine.Debts(t.Context(), w.db.Pool, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return debts
+			}
+			debts := owed()
+			if len(debts) != 1 {
+				t.Fatalf("owed are %+v", debts)
+			}
+			if err := c.pay(w.a, t.Context(), debts[0]); !faults.Is(err, faults.Unavailable) || len(w.ports) != 4 {
+				t.Errorf("while its operation runs: %v, %d ports", err, len(w.ports))
+			}
+			computetest.InTx(t, w.db, func(tx store.Tx) error {
+				_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
+				return err
+			})
+			w.refuse = map[string]refusal{"GET ports": {http.StatusServiceUnavailable, "down"}}
+			if err := c.pay(w.a, t.Context(), debts[0]); !faults.Is(err, faults.Unavailable) || len(owed()) != 1 {
+				t.Errorf("while Neutron is down: %v", err)
+			}
+			w.refuse = nil
+			for range 2 {
+				if err := c.pay(w.a, t.Context(), debts[0]); err != nil || len(owed()) != 0 {
+					t.Errorf("%v, owed are %+v", err, owed())
+				}
+				c.want(w)
+			}
+		})
 	}
 }
