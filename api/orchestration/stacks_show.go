@@ -175,29 +175,24 @@ func (a *API) showOutput(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(map[string]any{"output": outputOf(o, world)}), nil
 }
 
-func (a *API) showTemplate(r *rest.Request) (*rest.Response, error) {
-	s, err := a.stack(r)
-	if err != nil {
-		return nil, err
+// shownAs answers with a part of what a stack was asked for with.
+func (a *API) shownAs(part func(*orchestration.Template) json.RawMessage) rest.Handler {
+	return func(r *rest.Request) (*rest.Response, error) {
+		s, err := a.stack(r)
+		if err != nil {
+			return nil, err
+		}
+		row, err := orchestration.GetTemplate(r.Context(), a.DB.Pool, s.TemplateID)
+		if err != nil {
+			return nil, err
+		}
+		return rest.JSON(part(row)), nil
 	}
-	row, err := orchestration.GetTemplate(r.Context(), a.DB.Pool, s.TemplateID)
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(json.RawMessage(row.Template)), nil
 }
 
-func (a *API) showFiles(r *rest.Request) (*rest.Response, error) {
-	s, err := a.stack(r)
-	if err != nil {
-		return nil, err
-	}
-	row, err := orchestration.GetTemplate(r.Context(), a.DB.Pool, s.TemplateID)
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(json.RawMessage(row.Files)), nil
-}
+func templateOf(t *orchestration.Template) json.RawMessage { return json.RawMessage(t.Template) }
+
+func filesOf(t *orchestration.Template) json.RawMessage { return json.RawMessage(t.Files) }
 
 func (a *API) showEnvironment(r *rest.Request) (*rest.Response, error) {
 	s, err := a.stack(r)
