@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"holdfast.dev/internal/engine"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
 )
 
@@ -171,22 +170,6 @@ func (c *Cloud) Operation(ctx context.Context, server string) (engine.Operation,
 // Operations gives a server's operations, newest first.
 func (c *Cloud) Operations(ctx context.Context, server string) ([]engine.Operation, error) {
 	return c.Engine.Operations(ctx, c.DB.Pool, engine.Filter{ResourceID: server, Limit: 100})
-}
-
-// Story is what operations have come to, for a failed test.
-func (c *Cloud) Story() (text string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	ops, err := c.Engine.Operations(ctx, c.DB.Pool, engine.Filter{Limit: 200})
-	if err != nil {
-		return err.Error()
-	}
-	for _, op := range ops {
-		if op.State() != engine.State(operations.ResultDone) {
-			text += fmt.Sprintf("%s %s step %q attempt %d cancel %t: %s\n", op.ID, op.State(), op.Step, op.Attempt, op.CancelRequestedAt != nil, op.Message)
-		}
-	}
-	return text
 }
 
 // Log gives what a process has logged so far.

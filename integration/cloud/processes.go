@@ -3,11 +3,8 @@ package cloud
 // The processes: killed, started again, and their logs.
 
 import (
-	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"holdfast.dev/activities/libvirt/libvirttest"
 	"holdfast.dev/dev/launch"
@@ -111,34 +108,4 @@ func (c *Cloud) Restart(name Name) {
 func (c *Cloud) LoseTemporal() {
 	c.t.Helper()
 	c.pair.DropTemporalDatabase()
-}
-
-// tail is how many lines of each log are printed.
-const tail = 60
-
-// printLogs prints the end of every log if the test has failed.
-func (c *Cloud) printLogs() {
-	if !c.t.Failed() {
-		return
-	}
-	for _, name := range []Name{API, Control, Host} {
-		text, err := os.ReadFile(c.log(name))
-		if err != nil {
-			c.t.Logf("log of %s: %v", name, err)
-			continue
-		}
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		c.t.Logf("log of %s, its last lines:\n%s", name, strings.Join(lines[max(0, len(lines)-tail):], "\n"))
-	}
-	if keep := os.Getenv("HOLDFAST_TEST_KEEP_LOGS"); keep != "" {
-		for _, name := range []Name{API, Control, Host} {
-			text, err := os.ReadFile(c.log(name))
-			if err == nil {
-				err = os.WriteFile(filepath.Join(keep, fmt.Sprintf("%s-%s.log", strings.ReplaceAll(c.t.Name(), "/", "-"), name)), text, 0o600)
-			}
-			if err != nil {
-				c.t.Log(err)
-			}
-		}
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	clouds "holdfast.dev/integration/cloud"
 )
 
 // cloud is one that runs, or has run, in a folder.
@@ -200,14 +202,14 @@ func (c *cloud) clean() {
 	c.audit()
 }
 
-// printLogs shows the ends of the cloud's logs.
+// printLogs shows what is wrong in the cloud's logs.
 func (c *cloud) printLogs() {
-	c.t.Logf("holdfast dev:\n%s", &c.said)
+	said := c.said.String()
+	c.t.Logf("holdfast dev, its last lines:\n%s", said[max(0, len(said)-2000):])
 	files, _ := filepath.Glob(filepath.Join(c.dir, "logs", "*.log"))
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		c.t.Logf("%s:\n%s", filepath.Base(file), strings.Join(lines[max(0, len(lines)-20):], "\n"))
+		c.t.Logf("%s, its last troubles:\n%s", filepath.Base(file), clouds.Trouble(string(text)))
 	}
 }
 
