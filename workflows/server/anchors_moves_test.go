@@ -5,6 +5,8 @@ package server_test
 // too, in activities/placement.
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"holdfast.dev/internal/operations"
@@ -33,6 +35,43 @@ func TestAnchor07RetriesExhausted(t *testing.T) {
 		if len(h.Claims)+len(h.Guests) > 0 {
 			t.Errorf("%s keeps %v and %v", name, h.Claims, h.Guests)
 		}
+	}
+}
+
+// Row 8: a build that is to go on elsewhere meets an error that nobody expected,
+// and the original left it in BUILD without a fault. Here, whichever step of the
+// second attempt that happens to, there is one way out: ERROR, with a fault, and
+// nothing is left on a host.
+func TestAnchor08RescheduleMeetsTheUnexpected(t *testing.T) {
+	t.Parallel()
+	world := func() *workflowtest.World { return broken(building(), "host-1") }
+	calls := workflowtest.Told(t, server.Build, world).Calls()
+	again := slices.IndexFunc(calls, func(c workflowtest.Call) bool { return c.Step == "libvirt.Build" }) + 1
+	seen := map[string]bool{}
+	for _, call := range calls[again:] {
+		undone := call.Host == "host-1" || call.Step == "placement.Release" // an undo is repeated until it has been done
+		if undone || strings.HasPrefix(call.Step, "records.Finish") || seen[call.Step] {
+			continue
+		}
+		seen[call.Step] = true
+		t.Run(call.Step, func(t *testing.T) {
+			t.Parallel()
+			w := workflowtest.Told(t, server.Build, func() *workflowtest.World { return world().Unexpected(call) })
+			if w.Op.Result != operations.ResultFailed || w.Row() != isError || w.Server.TaskState != "" {
+				t.Errorf("%s: %s, task %q", w.Op.Result, w.Row(), w.Server.TaskState)
+			}
+			if w.Op.Fault == nil || w.Op.Fault.Message == "" {
+				t.Errorf("fault %v", w.Op.Fault)
+			}
+			for name, h := range w.Hosts {
+				if len(h.Claims)+len(h.Guests) > 0 {
+					t.Errorf("%s keeps %v and %v", name, h.Claims, h.Guests)
+				}
+			}
+		})
+	}
+	if !seen["placement.Claim"] || !seen["libvirt.Build"] {
+		t.Errorf("only %v were met", seen)
 	}
 }
 

@@ -3,6 +3,7 @@ package workflowtest
 // Incidents: what can happen at a call of a step.
 
 import (
+	"errors"
 	"slices"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -61,6 +62,16 @@ var (
 func fails(err error) func(*World, Call) error {
 	return func(*World, Call) error { return err }
 }
+
+// Unexpected has the call, and its repeats, answered with an error that no step
+// knows: a local one, which is never given up, until the operation's time is over.
+func (w *World) Unexpected(c Call) *World {
+	w.incident = Incident{Times: beyondPatience, Do: fails(errors.New("nobody expected this")), at: c.N}
+	return w
+}
+
+// beyondPatience is how many repeats last longer than patience.
+const beyondPatience = 100
 
 // anywhere are the incidents of every call.
 var anywhere = []Incident{
