@@ -2,6 +2,7 @@
 # make build   bin/holdfast and bin/holdfast-temporal
 # make test    everything, beside one PostgreSQL and one Temporal server
 # make chaos   SEEDS=10: kills by as many seeds, and every verb at every point, written to docs/results/chaos.md
+# make properties   CASES=100000: the scheduler's properties and concurrent claims in PostgreSQL, to docs/results
 # make bench   figures, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
@@ -16,7 +17,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision integration-ironicclient check lint clean
+.PHONY: dev build test chaos properties bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision integration-ironicclient check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -45,6 +46,18 @@ chaos: bin/holdfast-temporal
 	{ echo '# Chaos'; echo; \
 	  echo "\`make chaos SEEDS=$(SEEDS)\`, $$(date -u +%F), commit $$commit, $$(nproc) cores. What each test does and asserts stands in \`integration/chaos\` and, with real guests, \`integration/guests\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(CHAOS_LOG); echo '```'; } > docs/results/chaos.md; exit $$code
+
+CASES ?= 100000
+ROUNDS ?= 25000
+PROPERTIES_LOG := bin/properties.log
+
+properties: bin/holdfast-temporal
+	@mkdir -p docs/results; { go test -count=1 -timeout 60m -v -run 'Widens|CapacityHold|Spread' ./internal/scheduler -rapid.checks $(CASES) && \
+	go run ./dev/testservices -- go test -count=1 -timeout 60m -v -run 'SumsAreAlways|StopExactly' ./internal/store/compute -rapid.checks $(ROUNDS); } > $(PROPERTIES_LOG) 2>&1; code=$$?; \
+	{ echo '# Properties of the scheduler'; echo; \
+	  echo "\`make properties CASES=$(CASES) ROUNDS=$(ROUNDS)\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: random clouds for each property of what is chosen, and rounds of up to twelve claims and releases at once in PostgreSQL. What each test does and asserts stands in \`internal/scheduler/properties_test.go\` and \`internal/store/compute/allocations_test.go\`."; echo; \
+	  echo '```'; grep -E '^ *--- |rapid|^(ok|FAIL)' $(PROPERTIES_LOG); echo '```'; } > docs/results/properties.md; \
+	grep -E '^ *--- |_test.go:|^(ok|FAIL)' $(PROPERTIES_LOG); exit $$code
 
 BENCH_REPORT := $(CURDIR)/docs/results/bench.md
 

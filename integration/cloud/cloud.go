@@ -4,12 +4,10 @@ package cloud
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -31,6 +29,9 @@ import (
 type Options struct {
 	// Hosts is how many there are; 0 is 3.
 	Hosts int
+	// Others is how many more there are, two at least, in a process of their own
+	// (OtherHosts).
+	Others int
 	// Delay slows the hosts' sub-steps down: "build.disk=300ms" and more, with
 	// commas between (activities/libvirt/simulated).
 	Delay string
@@ -63,6 +64,7 @@ type Cloud struct {
 	telemetry map[Name]string
 	http      *http.Client
 	hosts     int
+	others    int
 	image     string
 }
 
@@ -72,11 +74,12 @@ const Image = "00000000-0000-4000-8000-000000000001"
 // Flavor is the flavor that every cloud has.
 const Flavor = "tiny"
 
-// Tokens of a user and of an administrator.
+// Tokens of a user, of an administrator, and of one who works in the user's project.
 const (
-	UserToken  = "token-of-a-user"
-	AdminToken = "token-of-an-admin"
-	project    = "demo"
+	UserToken   = "token-of-a-user"
+	AdminToken  = "token-of-an-admin"
+	HelperToken = "token-of-a-helper"
+	project     = "demo"
 )
 
 // Start starts a cloud and waits until its hosts are up.
@@ -92,7 +95,7 @@ func Start(t testing.TB, o Options) *Cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, image: Image, http: &http.Client{Timeout: 20 * time.Second}}
+	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, others: o.Others, image: Image, http: &http.Client{Timeout: 20 * time.Second}}
 	c.Points = hold.Points(filepath.Join(c.dir, "hold"))
 	// Registered first and so run last: by then every log is complete.
 	t.Cleanup(c.printLogs)
@@ -112,7 +115,7 @@ func Start(t testing.TB, o Options) *Cloud {
 	}
 	c.open()
 	c.seed()
-	for _, name := range []Name{API, Control, Host} {
+	for _, name := range c.names() {
 		c.Restart(name)
 	}
 	c.AwaitHosts()
@@ -150,6 +153,7 @@ func (c *Cloud) configure(over map[string]any) {
 		"dev.hold_dir":             string(c.Points),
 		"dev.static_tokens": []map[string]any{
 			{"token": UserToken, "user": "alice", "project": project, "roles": []string{"member", "reader"}},
+			{"token": HelperToken, "user": "root", "project": project, "roles": []string{"admin", "member", "reader"}},
 			{"token": AdminToken, "user": "root", "project": "admin", "roles": []string{"admin", "member", "reader"}},
 		},
 	}
@@ -164,6 +168,9 @@ func (c *Cloud) configure(over map[string]any) {
 		API:     c.process(API, telemetry, "api"),
 		Control: c.process(Control, telemetry, "worker", "--role", "control"),
 		Host:    c.process(Host, telemetry, "worker", "--role", "host", "--hosts", fmt.Sprint(c.hosts)),
+	}
+	if c.others > 0 {
+		c.otherHosts()
 	}
 }
 
@@ -185,18 +192,12 @@ func (c *Cloud) slow(delay string) {
 	if delay == "" {
 		return
 	}
-	text, err := json.Marshal(map[string]string{"delay": delay})
-	for i := 1; i <= c.hosts && err == nil; i++ {
-		dir := c.dir + "/hosts"
-		if c.hosts > 1 {
-			dir = fmt.Sprintf("%s/sim-%d", dir, i)
-		}
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			err = os.WriteFile(filepath.Join(dir, "simulated.json"), text, 0o600)
-		}
+	if c.hosts == 1 {
+		c.order("", map[string]string{"delay": delay})
+		return
 	}
-	if err != nil {
-		c.t.Fatal(err)
+	for _, name := range append(c.HostNames(Host), c.HostNames(OtherHosts)...) {
+		c.order(name, map[string]string{"delay": delay})
 	}
 }
 
@@ -255,8 +256,8 @@ func (c *Cloud) AwaitHosts() {
 	c.Eventually("every host is up", time.Minute, func(ctx context.Context) error {
 		var up int
 		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE last_seen > now() - interval '3 s'`).Scan(&up)
-		if err == nil && up < c.hosts {
-			err = fmt.Errorf("%d of %d are", up, c.hosts)
+		if all := c.hosts + c.others; err == nil && up < all {
+			err = fmt.Errorf("%d of %d are", up, all)
 		}
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,6 +120,9 @@ func (c *Cloud) Guest(server string) (g Guest, err error) {
 		return g, err
 	}
 	said, err := os.ReadFile(filepath.Join(found[0], "console.log"))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it has come from another host, and has said nothing here
+	}
 	return Guest{Power: int(domain.Power.Shown()), Console: strings.Split(strings.TrimSpace(string(said)), "\n")}, err
 }
 

@@ -15,6 +15,8 @@
 //	receive  receive.folder  receive.disks  receive.done
 //	resize   resize.aside  resize.disk  resize.define  resize.start  resize.done
 //	power    power.start  power.stop ... (one per action)  power.done
+//	land     land.cpu  land.folder  land.disk  land.done
+//	migrate  depart  migrate.begin  migrate.copying  migrate.move  migrate.done  landed
 //	devices  plug.device  plug.done  unplug.device  unplug.done
 //
 // What goes wrong is told by two lists, "name=value" with commas between:

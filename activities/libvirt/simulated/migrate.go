@@ -183,14 +183,17 @@ func (d *Driver) Complete(ctx context.Context, serverID string) error {
 }
 
 // Landed looks whether the domain is here.
-func (d *Driver) Landed(_ context.Context, serverID string) (steps.LandedOut, error) {
-	f, err := d.folder(serverID)
+func (d *Driver) Landed(ctx context.Context, serverID string) (out steps.LandedOut, err error) {
+	run, err := d.run(serverID, nil)
 	if err != nil {
-		return steps.LandedOut{}, err
+		return out, err
 	}
-	have, err := f.domain()
-	if err != nil || have == nil {
-		return steps.LandedOut{}, err
-	}
-	return steps.LandedOut{Here: true, PowerState: have.PowerState}, nil
+	err = run.steps(ctx, subStep{"landed", func() error {
+		have, err := run.folder.domain()
+		if have != nil {
+			out = steps.LandedOut{Here: true, PowerState: have.PowerState}
+		}
+		return err
+	}})
+	return out, err
 }

@@ -14,8 +14,19 @@ import (
 	"holdfast.dev/internal/store/compute/computetest"
 )
 
+// holding does something in a transaction that holds the server's row, as all do
+// that claim and release.
+func holding(t testing.TB, db *store.DB, server string, act func(tx store.Tx) error) error {
+	return db.InTx(t.Context(), func(tx store.Tx) error {
+		if _, err := tx.Exec(t.Context(), `SELECT FROM compute.servers WHERE id = $1 FOR UPDATE`, server); err != nil {
+			return err
+		}
+		return act(tx)
+	})
+}
+
 func claim(t testing.TB, db *store.DB, server, host string, r compute.Room) (ok bool, err error) {
-	err = db.InTx(t.Context(), func(tx store.Tx) (err error) {
+	err = holding(t, db, server, func(tx store.Tx) (err error) {
 		ok, err = compute.ClaimOnHost(t.Context(), tx, server, host, "op", r)
 		return err
 	})
@@ -23,7 +34,7 @@ func claim(t testing.TB, db *store.DB, server, host string, r compute.Room) (ok 
 }
 
 func release(t testing.TB, db *store.DB, server, host string) error {
-	return db.InTx(t.Context(), func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, server, host) })
+	return holding(t, db, server, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, server, host) })
 }
 
 // 40 claims at once on a host with room for 16: 16 have it.
