@@ -40,13 +40,18 @@ func (a *Activities) Fail(ctx context.Context, in steps.FailIn) (out steps.FailO
 				return err
 			}
 		}
-		out.Reason = reasonOf(r)
+		out.Reason = j.reasonOf(r)
 		return nil
 	})
 	return out, err
 }
 
-// reasonOf is the failure of a resource as its stack's reason has it.
-func reasonOf(r *orchestration.Resource) string {
-	return "Resource " + r.Action + " failed: " + r.Reason
+// reasonOf is the failure of a resource as its stack's reason has it; a check, which
+// goes on after one, names each.
+func (j *job) reasonOf(r *orchestration.Resource) string {
+	reason := "Resource " + r.Action + " failed: " + r.Reason
+	if j.phase == steps.Check {
+		return r.Name + ": " + reason
+	}
+	return reason
 }

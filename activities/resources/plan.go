@@ -32,6 +32,8 @@ func (a *Activities) Plan(ctx context.Context, in steps.PlanIn) (out steps.PlanO
 			out, err = j.planMake(ctx, tx, rows)
 		case steps.Clear:
 			out = j.planClear(rows)
+		case steps.Check, steps.Suspend, steps.Resume:
+			out = j.planVisit(rows)
 		default:
 			err = faults.New(faults.Internal, "UnknownPhase", "a traversal for %q is not known", in.Phase)
 		}
@@ -145,24 +147,30 @@ func (j *job) cleanUp(out *steps.PlanOut, next graph.Graph, names []string, rows
 
 // planClear has the rows there are, each after those that need it.
 func (j *job) planClear(rows []*orchestration.Resource) steps.PlanOut {
-	out := steps.PlanOut{Needs: make([][]int, len(rows))}
-	nodes := map[int64]int{}
+	out := steps.PlanOut{Needs: needsOf(rows).Reverse().Needs}
 	for node, r := range rows {
-		nodes[r.ID] = node
 		out.IDs = append(out.IDs, -r.ID)
 		j.describe(&out, node, nil, r.Type)
 	}
+	return out
+}
+
+// needsOf is the graph of rows as they need each other.
+func needsOf(rows []*orchestration.Resource) graph.Graph {
+	nodes := map[int64]int{}
+	for node, r := range rows {
+		nodes[r.ID] = node
+	}
+	g := graph.Graph{Needs: make([][]int, len(rows))}
 	for node, r := range rows {
 		for _, id := range r.Requires {
 			if need, ok := nodes[id]; ok {
-				out.Needs[need] = append(out.Needs[need], node)
+				g.Needs[node] = append(g.Needs[node], need)
 			}
 		}
+		slices.Sort(g.Needs[node])
 	}
-	for _, needs := range out.Needs {
-		slices.Sort(needs)
-	}
-	return out
+	return g
 }
 
 // describe says of a node what a traversal has to know: what its type is, and of

@@ -34,12 +34,26 @@ type Replacer interface {
 	Replaces(before, asked *value.Map, changed []string) bool
 }
 
+// Checker is a Type that can say whether what it made is still as it should be.
+type Checker interface {
+	// Check looks, and brings Attributes up to date. An error says what is wrong.
+	Check(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
+// Sleeper is a Type that has something to do when its stack is put to sleep.
+type Sleeper interface {
+	// Suspend puts the resource to sleep; what sleeps already is success.
+	Suspend(ctx context.Context, c *Call) (wait time.Duration, err error)
+	// Resume wakes it; what is awake already is success.
+	Resume(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
 // Call is one call of a type.
 type Call struct {
 	// Name is the resource's in its template; Mark names it among all there are,
 	// and is the same however often it is worked on.
 	Name, Mark string
-	// Action is CREATE, UPDATE or DELETE, as users see it.
+	// Action is CREATE, UPDATE, DELETE, CHECK, SUSPEND or RESUME, as users see it.
 	Action string
 	// ProjectID is the project that the stack is in.
 	ProjectID string

@@ -25,6 +25,12 @@ func (Delay) Update(context.Context, *Call, []string) (time.Duration, error) { r
 // Delete is idempotent as Create is.
 func (d Delay) Delete(_ context.Context, c *Call) (time.Duration, error) { return d.wait(c), nil }
 
+// Suspend is idempotent as Create is.
+func (d Delay) Suspend(_ context.Context, c *Call) (time.Duration, error) { return d.wait(c), nil }
+
+// Resume is idempotent as Create is.
+func (d Delay) Resume(_ context.Context, c *Call) (time.Duration, error) { return d.wait(c), nil }
+
 func (Delay) wait(c *Call) time.Duration {
 	actions, _ := c.Properties.Get("actions")
 	if list, _ := actions.([]any); !value.In(c.Action, list) {

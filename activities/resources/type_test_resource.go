@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 )
@@ -52,6 +53,14 @@ func (t Test) Update(ctx context.Context, c *Call, changed []string) (time.Durat
 // Delete waits, and is idempotent by when it began to.
 func (Test) Delete(_ context.Context, c *Call) (time.Duration, error) {
 	return c.until(waitOf(c)), nil
+}
+
+// Check says of one that was never made that it wasn't.
+func (Test) Check(_ context.Context, c *Call) (time.Duration, error) {
+	if c.PhysicalID == "" {
+		return 0, faults.New(faults.Invalid, "Exception", "Resource not created")
+	}
+	return 0, nil
 }
 
 // waitOf is how long an action takes: as said of the action, or of all.

@@ -124,7 +124,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 	if s.now, err = j.now(ctx); err != nil {
 		return nil, err
 	}
-	if in.Phase != steps.Clear {
+	if in.Phase == steps.Make || in.Phase == steps.Back {
 		if s.template, err = j.asked(); err != nil {
 			return nil, err
 		}
@@ -152,6 +152,8 @@ func (s *shift) waitsForOne(id int64, open map[int64]bool) bool {
 		r, o := s.rows[max(id, -id)], s.rows[max(other, -other)]
 		switch {
 		case !is || id == other:
+		case s.phase == steps.Suspend:
+			return of(o, id)
 		case id > 0 && other > 0 && of(r, other), id < 0 && other < 0 && of(o, -id):
 			return true
 		case id < 0 && other > 0 && r != nil && o != nil && r.Name == o.Name:
@@ -190,7 +192,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	r := s.current(id)
 	switch {
 	case r != nil && r.DoneIn == s.traversal && r.Status == orchestration.Failed:
-		s.out.Failed = &steps.FailedResource{ID: id, Reason: reasonOf(r)}
+		s.out.Failed = &steps.FailedResource{ID: id, Reason: s.reasonOf(r)}
 		return nil, nil
 	case r == nil, r.DoneIn == s.traversal && id > 0, id < 0 && s.stays(r):
 		s.out.Done = append(s.out.Done, id)
@@ -203,7 +205,11 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		s.out.Done = append(s.out.Done, id)
 		return nil, nil
 	}
-	if id > 0 {
+	if v, is := visits[s.phase]; is {
+		if !s.visit(id, r, v) {
+			return nil, nil
+		}
+	} else if id > 0 {
 		next, err := s.ask(ctx, tx, id, r)
 		if err != nil || next == nil {
 			return nil, err
@@ -236,9 +242,14 @@ func (s *shift) show(r *orchestration.Resource, action string) {
 func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, error) {
 	r := s.current(id)
 	t := s.o.Types[r.Type]
+	v, visited := visits[s.phase]
 	switch {
 	case t == nil:
 		return 0, faults.New(faults.Invalid, hot.NotFound, "The Resource Type (%s) could not be found.", r.Type)
+	case visited && v.hook(t) == nil:
+		return 0, nil
+	case visited:
+		return v.hook(t)(ctx, c)
 	case id < 0 && r.DeletionPolicy == "Retain":
 		return 0, nil
 	case id < 0:
@@ -275,6 +286,9 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 			return nil
 		}
 		state.Data = state.Data.Without(waitKey(c.Action), changingKey)
+		if s.definition == nil {
+			break
+		}
 		if err := s.require(r); err != nil {
 			return err
 		}
@@ -293,7 +307,7 @@ func (s *shift) fail(id int64, r *orchestration.Resource, failure error) {
 	r.DoneIn = s.traversal
 	r.Status, r.Reason, r.WakeAt = orchestration.Failed, class+": resources."+r.Name+": "+text, nil
 	s.tell(r)
-	s.out.Failed = &steps.FailedResource{ID: id, Reason: reasonOf(r)}
+	s.out.Failed = &steps.FailedResource{ID: id, Reason: s.reasonOf(r)}
 	s.keep(r)
 }
 

@@ -4,7 +4,6 @@ package orchestration
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -174,6 +173,9 @@ func (a *API) resource(r *rest.Request) (*orchestration.Stack, *orchestration.Re
 			return s, row, rows, nil
 		}
 	}
-	return nil, nil, nil, faults.New(faults.NotFound, "ResourceNotFound", "%s",
-		fmt.Sprintf("The Resource (%s) could not be found in Stack %s.", name, s.Name))
+	return nil, nil, nil, resourceNotFound(s, name)
+}
+
+func resourceNotFound(s *orchestration.Stack, name string) error {
+	return faults.New(faults.NotFound, "ResourceNotFound", "The Resource (%s) could not be found in Stack %s.", name, s.Name)
 }

@@ -51,6 +51,18 @@ func (u user) file(name, text string) string {
 	return path
 }
 
+// at is the path of the stack of a name.
+func (u user) at(name string) string {
+	u.Helper()
+	for _, s := range u.ask("GET", "/stacks", nil, 200)["stacks"].([]any) {
+		if s := s.(map[string]any); s["stack_name"] == name {
+			return "/stacks/" + name + "/" + s["id"].(string)
+		}
+	}
+	u.Fatalf("there is no stack %s", name)
+	return ""
+}
+
 const first = `
 heat_template_version: 2021-04-16
 parameters: {n: {type: number, default: 12}}
@@ -90,6 +102,12 @@ func more(t *testing.T, u user) {
 	}
 	if after := told[map[string]any](u, "output", "show", "mine", "said")["output_value"].(string); len(after) != 5 {
 		t.Errorf("it says %q", after)
+	}
+	for _, action := range []string{"suspend", "resume", "check"} {
+		u.openstack(action, "--wait", "mine")
+	}
+	if s := u.show(u.at("mine")); s["stack_status"] != "CHECK_COMPLETE" {
+		u.Errorf("%v", s)
 	}
 	if resources := told[[]map[string]any](u, "resource", "list", "mine"); len(resources) != 2 {
 		t.Errorf("%v", resources)

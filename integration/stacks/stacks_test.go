@@ -136,6 +136,34 @@ outputs:
 		t.Errorf("resources %v", resources)
 	}
 
+	// An update is cancelled and taken back; then the stack sleeps, wakes and is asked.
+	u.ask("PUT", one, map[string]any{"template": `
+heat_template_version: 2021-04-16
+resources:
+  v: {type: OS::Heat::Value, properties: {value: 3}}
+  slow: {type: OS::Heat::Delay, depends_on: v, properties: {min_wait: 600}}
+outputs:
+  v: {value: {get_attr: [v, value]}}
+`}, 202)
+	u.Eventually("the update to be cancelled is at work", time.Minute, func(context.Context) error {
+		if resources := u.ask("GET", one+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
+			return fmt.Errorf("%v", resources)
+		}
+		return nil
+	})
+	u.ask("POST", one+"/actions", map[string]any{"cancel_update": nil}, 200)
+	s = u.await(one, "ROLLBACK_COMPLETE", time.Minute)
+	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
+		t.Errorf("cancelled, it says %v", out)
+	}
+	for _, action := range []string{"suspend", "resume", "check"} {
+		u.ask("POST", one+"/actions", map[string]any{action: nil}, 200)
+		s = u.await(one, strings.ToUpper(action)+"_COMPLETE", time.Minute)
+	}
+	if want := "Stack CHECK completed successfully. 'CHECK' not fully supported (see resources)"; s["stack_status_reason"] != want {
+		t.Errorf("reason %q, want %q", s["stack_status_reason"], want)
+	}
+
 	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
 	s = u.await(broken, "CREATE_FAILED", time.Minute)
 	if want := "Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"; s["stack_status_reason"] != want {

@@ -34,7 +34,7 @@ const (
 //
 // A newer traversal of a stack takes over from an older one (contracts:
 // lifecycle.json): what it does not do again, the newer one finds in the rows of
-// the resources.
+// the resources. A delete gives way to nothing.
 //
 // Shared kinds show no task, so the original accepts beside them what it accepts
 // on an idle server, and its lock of the server puts one behind the other. An
@@ -71,10 +71,14 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerCreateImage:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerCreateBackup:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 
-	StackCreate:  {StackUpdate: Preempt, StackDelete: Preempt},
-	StackUpdate:  {StackUpdate: Preempt, StackDelete: Preempt},
-	StackDelete:  {StackDelete: Join},
-	StackRecover: {StackUpdate: Queue, StackDelete: Queue},
+	StackCreate:   newer,
+	StackUpdate:   newer,
+	StackRollback: newer,
+	StackCheck:    newer,
+	StackSuspend:  newer,
+	StackResume:   newer,
+	StackDelete:   {StackDelete: Join},
+	StackRecover:  {StackUpdate: Queue, StackDelete: Queue, StackCheck: Queue, StackSuspend: Queue, StackResume: Queue, StackRollback: Queue},
 
 	ServerRecoverShared: {ServerEvacuate: Queue},
 	ServerEvacuate:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerEvacuate: Join},
@@ -83,6 +87,9 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerRevertResize:  {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerConfirmResize: {ServerDelete: Queue, ServerSoftDelete: Queue, ServerResetState: Queue, ServerEvacuate: Queue},
 }
+
+// newer are the traversals of a stack that take over from whatever runs.
+var newer = map[Kind]Meeting{StackUpdate: Preempt, StackDelete: Preempt, StackRollback: Preempt, StackCheck: Preempt, StackSuspend: Preempt, StackResume: Preempt}
 
 // Meet says what becomes of an operation of kind incoming that finds one of
 // kind running on the same resource.

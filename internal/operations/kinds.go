@@ -89,6 +89,14 @@ const (
 	StackCreate Kind = "stack.create"
 	StackUpdate Kind = "stack.update"
 	StackDelete Kind = "stack.delete"
+	// StackRollback makes a stack what it was before the update that it takes
+	// over from.
+	StackRollback Kind = "stack.rollback"
+	// StackCheck asks each resource whether it is still there, StackSuspend puts
+	// each to sleep, StackResume wakes it.
+	StackCheck   Kind = "stack.check"
+	StackSuspend Kind = "stack.suspend"
+	StackResume  Kind = "stack.resume"
 	// StackRecover ends a traversal whose workflow died by other hands than the
 	// engine's: a delete is finished, of any other the stack says FAILED.
 	StackRecover Kind = "stack.recover"
@@ -232,6 +240,10 @@ var specs = []Spec{
 	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackUpdate, Resource: Stack, Verb: "update", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackDelete, Resource: Stack, Verb: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: StackRollback, Resource: Stack, Verb: "rollback", Exclusive: true, Steps: []string{StepRollback}, Deadline: traversalDeadline},
+	{Kind: StackCheck, Resource: Stack, Verb: "check", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: StackSuspend, Resource: Stack, Verb: "suspend", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: StackResume, Resource: Stack, Verb: "resume", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
 }
 

@@ -54,6 +54,12 @@ const (
 	Back Phase = "back"
 	// Clear has no resource be there.
 	Clear Phase = "clear"
+	// Check asks each resource whether it is still there.
+	Check Phase = "check"
+	// Suspend puts each to sleep, after those that need it.
+	Suspend Phase = "suspend"
+	// Resume wakes each, after those that it needs.
+	Resume Phase = "resume"
 )
 
 // PlanIn asks for the graph of the fenced operation's stack.
@@ -72,6 +78,8 @@ type PlanOut struct {
 	Instant []int `json:"instant,omitempty"`
 	// Done are those whose part in this traversal an earlier run has done.
 	Done []int `json:"done,omitempty"`
+	// Unasked says of a Check that there are resources that can't be asked.
+	Unasked bool `json:"unasked,omitempty"`
 }
 
 // WorkIn names resources to be worked on, each after those it needs.

@@ -22,8 +22,12 @@ import (
 // Workflows are the kinds that this package carries out. Each is registered
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
-	operations.StackCreate:  Create,
-	operations.StackUpdate:  Update,
-	operations.StackDelete:  Delete,
-	operations.StackRecover: Recover,
+	operations.StackCreate:   Create,
+	operations.StackUpdate:   Update,
+	operations.StackDelete:   Delete,
+	operations.StackRollback: Rollback,
+	operations.StackCheck:    Check,
+	operations.StackSuspend:  Suspend,
+	operations.StackResume:   Resume,
+	operations.StackRecover:  Recover,
 }

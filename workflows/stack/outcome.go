@@ -2,7 +2,10 @@ package stack
 
 // What finished operations make true of a stack's row.
 
-import "holdfast.dev/internal/steps"
+import (
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/saga"
+)
 
 // Actions and statuses that workflows set (contracts: lifecycle.json).
 const (
@@ -10,6 +13,9 @@ const (
 	actionUpdate   = "UPDATE"
 	actionDelete   = "DELETE"
 	actionRollback = "ROLLBACK"
+	actionCheck    = "CHECK"
+	actionSuspend  = "SUSPEND"
+	actionResume   = "RESUME"
 
 	complete = "COMPLETE"
 	failed   = "FAILED"
@@ -28,6 +34,11 @@ func broken(action string) *steps.StackOutcome {
 // cancelled: somebody has ended it.
 func cancelled(action string) *steps.StackOutcome {
 	return &steps.StackOutcome{Action: action, Status: failed, Reason: "Stack " + action + " cancelled"}
+}
+
+// ended is what an action of one traversal makes true, however it ends.
+func ended(action string) saga.Outcome {
+	return saga.Outcome{Stack: completed(action), StackOnFailure: broken(action), StackOnCancel: cancelled(action)}
 }
 
 // deleted: nothing is left of it but its row.

@@ -1,6 +1,18 @@
 package stack
 
-// Rollback: what a traversal that failed does of its own accord.
+// Rollback makes a stack what it was before the update that it took over from,
+// because a user asked for that; a traversal that failed does the same of its own
+// accord, in a phase of its own.
+//
+//	ROLLBACK_IN_PROGRESS ──rollback──► ROLLBACK_COMPLETE
+//	                           └ failed ► ROLLBACK_FAILED
+//
+// Point of no return: none. A cancel ends it wherever it is.
+//
+//	step      before it              after it               cancelled in it
+//	rollback  some resources are as  every resource is as   ROLLBACK_FAILED, some
+//	          the update has them    the older template     resources new, some old
+//	                                 says
 
 import (
 	"go.temporal.io/sdk/workflow"
@@ -11,12 +23,32 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
+// Rollback is the workflow of operations.StackRollback.
+func Rollback(ctx workflow.Context, ref steps.Ref) error {
+	return only(ctx, ref, operations.StepRollback, steps.Back, actionRollback)
+}
+
+// only is an operation that is one traversal and never taken back.
+func only(ctx workflow.Context, ref steps.Ref, step string, phase steps.Phase, action string) error {
+	s, err := saga.Begin(ctx, ref, nil)
+	if s == nil {
+		return err
+	}
+	if err = s.Step(step, saga.Move{}); err == nil {
+		err = traverse(ctx, s, phase, action, timeout(s))
+	}
+	if workflow.IsContinueAsNewError(err) {
+		return err
+	}
+	return s.Close(ended(action), err)
+}
+
 // orRollBack has the stack be as its operation asks, or takes back what failed, in
 // a phase of its own, if that was asked for.
 func orRollBack(ctx workflow.Context, s *saga.Saga, action string, back steps.Phase) (saga.Outcome, error) {
 	why := s.Begun.Stack.Reason
 	if s.Begun.Step != operations.StepRollback {
-		outcome := saga.Outcome{Stack: completed(action), StackOnFailure: broken(action), StackOnCancel: cancelled(action)}
+		outcome := ended(action)
 		err := s.Step(operations.StepResources, saga.Move{})
 		if err == nil {
 			err = traverse(ctx, s, steps.Make, action, timeout(s))

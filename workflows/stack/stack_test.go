@@ -63,6 +63,13 @@ var scenarios = []scenario{
 	{"update, a slow one fails", diamond(of(operations.StackUpdate), failing(1)), "failed UPDATE_FAILED"},
 	{"update, the last fails", diamond(of(operations.StackUpdate), failing(3), rolledBack), "failed ROLLBACK_COMPLETE"},
 	{"delete", diamond(of(operations.StackDelete), made), "done DELETE_COMPLETE"},
+	{"rollback", diamond(of(operations.StackRollback), made), "done ROLLBACK_COMPLETE"},
+	{"check", diamond(of(operations.StackCheck), made), "done CHECK_COMPLETE"},
+	{"check, two are broken", diamond(of(operations.StackCheck), made, failing(1), failing(2)), "failed CHECK_FAILED"},
+	{"suspend", diamond(of(operations.StackSuspend), made), "done SUSPEND_COMPLETE"},
+	{"suspend, a slow one fails", diamond(of(operations.StackSuspend), made, failing(1)), "failed SUSPEND_FAILED"},
+	{"resume", diamond(of(operations.StackResume), made), "done RESUME_COMPLETE"},
+	{"resume, the first fails", diamond(of(operations.StackResume), made, failing(0)), "failed RESUME_FAILED"},
 	{"recover a create", diamond(recovering(operations.StackCreate)), "done CREATE_FAILED"},
 	{"recover a delete", diamond(recovering(operations.StackDelete), made), "done DELETE_COMPLETE"},
 }
@@ -175,6 +182,21 @@ func TestTimeout(t *testing.T) {
 	w.check(t, w.tell(t))
 	if w.end() != "failed CREATE_FAILED" || w.outcome.Reason != "Create timed out" {
 		t.Errorf("%s: %q", w.end(), w.outcome.Reason)
+	}
+}
+
+// A check asks all, whatever it finds, and tells of each that is broken.
+func TestCheckTellsOfAll(t *testing.T) {
+	t.Parallel()
+	w := diamond(of(operations.StackCheck), made, failing(0), failing(1))()
+	w.check(t, w.tell(t))
+	if want := "Resource CHECK failed: why it failed; why it failed"; w.outcome.Reason != want {
+		t.Errorf("%s: %q, want %q", w.end(), w.outcome.Reason, want)
+	}
+	for i, n := range w.nodes {
+		if !n.begun {
+			t.Errorf("node %d was not asked", i)
+		}
 	}
 }
 

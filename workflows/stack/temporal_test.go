@@ -56,6 +56,11 @@ type told struct {
 // quick has what waits wait no time.
 func quick(w *world) { w.pause = time.Millisecond }
 
+// slow has one wait for ever; late has no time for that.
+func slow(w *world) { w.nodes[2].waits = 1000 }
+
+func late(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }
+
 var onTemporal = map[string]told{
 	"create-done":           {diamond(quick), 0, isCompleted, "done CREATE_COMPLETE"},
 	"create-failed":         {diamond(quick, failing(1)), 0, isFailed, "failed CREATE_FAILED"},
@@ -67,6 +72,18 @@ var onTemporal = map[string]told{
 	"update-cancelled":      {diamond(of(operations.StackUpdate), func(w *world) { w.nodes[2].waits = 1000 }), 8, isCanceled, "cancelled UPDATE_FAILED"},
 	"delete-done":           {diamond(quick, of(operations.StackDelete), made), 0, isCompleted, "done DELETE_COMPLETE"},
 	"delete-failed":         {diamond(of(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed DELETE_FAILED"},
+	"rollback-done":         {diamond(quick, of(operations.StackRollback), made), 0, isCompleted, "done ROLLBACK_COMPLETE"},
+	"rollback-failed":       {diamond(of(operations.StackRollback), made, late), 0, isFailed, "failed ROLLBACK_FAILED"},
+	"rollback-cancelled":    {diamond(of(operations.StackRollback), made, slow), 8, isCanceled, "cancelled ROLLBACK_FAILED"},
+	"check-done":            {diamond(quick, of(operations.StackCheck), made), 0, isCompleted, "done CHECK_COMPLETE"},
+	"check-failed":          {diamond(quick, of(operations.StackCheck), made, failing(0), failing(1)), 0, isFailed, "failed CHECK_FAILED"},
+	"check-cancelled":       {diamond(of(operations.StackCheck), made, slow), 8, isCanceled, "cancelled CHECK_FAILED"},
+	"suspend-done":          {diamond(quick, of(operations.StackSuspend), made), 0, isCompleted, "done SUSPEND_COMPLETE"},
+	"suspend-failed":        {diamond(quick, of(operations.StackSuspend), made, failing(1)), 0, isFailed, "failed SUSPEND_FAILED"},
+	"suspend-cancelled":     {diamond(of(operations.StackSuspend), made, slow), 8, isCanceled, "cancelled SUSPEND_FAILED"},
+	"resume-done":           {diamond(quick, of(operations.StackResume), made), 0, isCompleted, "done RESUME_COMPLETE"},
+	"resume-failed":         {diamond(quick, of(operations.StackResume), made, failing(1)), 0, isFailed, "failed RESUME_FAILED"},
+	"resume-cancelled":      {diamond(of(operations.StackResume), made, slow), 8, isCanceled, "cancelled RESUME_FAILED"},
 	"recover-create":        {diamond(recovering(operations.StackCreate)), 0, isCompleted, "done CREATE_FAILED"},
 	"recover-delete":        {diamond(quick, recovering(operations.StackDelete), made), 0, isCompleted, "done DELETE_COMPLETE"},
 	"recover-delete-failed": {diamond(recovering(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), 0, isFailed, "failed DELETE_FAILED"},

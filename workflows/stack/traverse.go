@@ -6,7 +6,7 @@ package stack
 // batch included; each of the others is an activity of its own, a bounded number
 // at a time. One that waits occupies neither: it is asked again when its time has
 // come, or at a knock. The first that fails keeps others from being begun, and
-// those being worked on come to their end.
+// those being worked on come to their end; but a check goes on and tells of all.
 
 import (
 	"slices"
@@ -35,7 +35,8 @@ const (
 const failureCode = "ResourceFailure"
 
 // titles are actions as the reason of a timeout has them.
-var titles = map[string]string{actionCreate: "Create", actionUpdate: "Update", actionDelete: "Delete", actionRollback: "Rollback"}
+var titles = map[string]string{actionCreate: "Create", actionUpdate: "Update", actionDelete: "Delete", actionRollback: "Rollback",
+	actionCheck: "Check", actionSuspend: "Suspend", actionResume: "Resume"}
 
 // timeout is when the operation's traversal has taken too long.
 func timeout(s *saga.Saga) time.Time {
@@ -63,6 +64,10 @@ type traversal struct {
 	late    workflow.Future
 	// over says why nothing more is begun; nil if nothing keeps it.
 	over error
+	// broken is what a check has found, in the order of the nodes' failures.
+	broken []string
+	// unasked says that there are resources that a check can't ask.
+	unasked bool
 }
 
 // answer is what came of the work on one node.
@@ -75,14 +80,24 @@ type answer struct {
 // traverse follows the graph of a phase until it has come to its end, ends has
 // come, or it was cancelled. The error may be to continue as new.
 func traverse(ctx workflow.Context, s *saga.Saga, phase steps.Phase, action string, ends time.Time) error {
-	plan, err := steps.Resources.Plan(s.Context(), steps.PlanIn{Fence: s.Fence, Phase: phase})
+	t, err := enter(ctx, s, phase, ends)
 	if err != nil {
 		return err
 	}
+	return t.follow(titles[action] + " timed out")
+}
+
+// enter begins a traversal, which is to be followed.
+func enter(ctx workflow.Context, s *saga.Saga, phase steps.Phase, ends time.Time) (*traversal, error) {
+	plan, err := steps.Resources.Plan(s.Context(), steps.PlanIn{Fence: s.Fence, Phase: phase})
+	if err != nil {
+		return nil, err
+	}
 	t := &traversal{Saga: s, ctx: ctx, phase: phase, ids: plan.IDs, graph: graph.Graph{Needs: plan.Needs},
-		nodes: map[int64]int{}, instant: map[int]bool{}, waiting: map[int]time.Time{}, answers: workflow.NewBufferedChannel(ctx, atOnce)}
+		unasked: plan.Unasked,
+		nodes:   map[int64]int{}, instant: map[int]bool{}, waiting: map[int]time.Time{}, answers: workflow.NewBufferedChannel(ctx, atOnce)}
 	if t.walk, err = graph.NewWalk(t.graph, plan.Done...); err != nil {
-		return faults.Wrap(err, faults.Internal, "InvalidGraph", "the stack's graph can't be followed")
+		return nil, faults.Wrap(err, faults.Internal, "InvalidGraph", "the stack's graph can't be followed")
 	}
 	t.back = t.graph.Reverse()
 	for node, id := range plan.IDs {
@@ -92,13 +107,13 @@ func traverse(ctx workflow.Context, s *saga.Saga, phase steps.Phase, action stri
 		t.instant[node] = true
 	}
 	t.work, t.stop = workflow.WithCancel(s.Context())
-	defer t.stop()
 	t.late = workflow.NewTimerWithOptions(t.work, ends.Sub(workflow.Now(ctx)), workflow.TimerOptions{Summary: "the stack's timeout"})
-	return t.follow(titles[action] + " timed out")
+	return t, nil
 }
 
 // follow is the traversal itself.
 func (t *traversal) follow(timedOut string) error {
+	defer t.stop()
 	for {
 		if t.late.IsReady() && t.over == nil && t.work.Err() == nil {
 			t.over = faults.New(faults.Internal, "StackTimeout", "%s", timedOut)
@@ -307,6 +322,11 @@ func (t *traversal) take(out steps.WorkOut) {
 // fail ends the traversal by the failure of a node; the first one is told.
 func (t *traversal) fail(node int, reason string) {
 	delete(t.waiting, node)
+	if t.phase == steps.Check {
+		t.walk.Finish(node)
+		t.broken = append(t.broken, reason)
+		return
+	}
 	t.walk.Fail(node)
 	if t.over == nil {
 		t.over = faults.New(faults.Internal, failureCode, "%s", reason)

@@ -39,8 +39,34 @@ type node struct {
 	waits int
 	fails bool
 
-	there, begun, failed bool
+	there, begun, failed, visited bool
 }
+
+// visits are the phases that leave resources what they are.
+var visits = []steps.Phase{steps.Check, steps.Suspend, steps.Resume}
+
+// done says whether a phase has done its part in a node.
+func (n *node) done(phase steps.Phase) bool {
+	if slices.Contains(visits, phase) {
+		return n.visited
+	}
+	return n.there == (phase == steps.Make)
+}
+
+func (n *node) do(phase steps.Phase) {
+	if slices.Contains(visits, phase) {
+		n.visited = true
+		return
+	}
+	n.there = phase == steps.Make
+}
+
+// mayFail says whether a phase is one that nodes fail in.
+func mayFail(phase steps.Phase) bool { return phase == steps.Make || slices.Contains(visits, phase) }
+
+// actions are what stacks show of operations of each kind.
+var actions = map[operations.Kind]string{operations.StackDelete: actionDelete, operations.StackUpdate: actionUpdate,
+	operations.StackRollback: actionRollback, operations.StackCheck: actionCheck, operations.StackSuspend: actionSuspend, operations.StackResume: actionResume}
 
 // world is one stack and the operation that holds it.
 type world struct {
@@ -160,10 +186,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 		}
 		w.generation++
 		w.run = in.RunID
-		action := map[operations.Kind]string{operations.StackDelete: actionDelete, operations.StackUpdate: actionUpdate}[w.kind]
-		if action == "" {
-			action = actionCreate
-		}
+		action := cmp.Or(actions[w.kind], actionCreate)
 		if w.step == operations.StepRollback {
 			action = actionRollback
 		}
@@ -213,7 +236,7 @@ func (w *world) needs(phase steps.Phase) [][]int {
 	all := make([][]int, len(w.nodes))
 	for i, n := range w.nodes {
 		for _, need := range n.needs {
-			if phase == steps.Make {
+			if mayFail(phase) && phase != steps.Suspend {
 				all[i] = append(all[i], need)
 			} else {
 				all[need] = append(all[need], i)
@@ -235,7 +258,7 @@ func (a workers) Plan(_ context.Context, in steps.PlanIn) (steps.PlanOut, error)
 			if !n.slow {
 				out.Instant = append(out.Instant, i)
 			}
-			if n.there == (in.Phase == steps.Make) {
+			if n.done(in.Phase) {
 				out.Done = append(out.Done, i)
 			}
 		}
@@ -269,7 +292,8 @@ func (w *world) work(in steps.WorkIn, slow bool) (out steps.WorkOut) {
 	for _, id := range in.IDs {
 		n := w.nodes[id-1]
 		if slices.ContainsFunc(needs[id-1], func(need int) bool {
-			return w.nodes[need].there != (in.Phase == steps.Make) && slices.Contains(in.IDs, int64(need+1))
+			n := w.nodes[need]
+			return !n.done(in.Phase) && !(in.Phase == steps.Check && n.failed) && slices.Contains(in.IDs, int64(need+1))
 		}) {
 			continue
 		}
@@ -277,23 +301,23 @@ func (w *world) work(in steps.WorkIn, slow bool) (out steps.WorkOut) {
 			w.broke = append(w.broke, fmt.Sprintf("node %d is worked on in the wrong place", id-1))
 		}
 		for _, need := range needs[id-1] {
-			if w.nodes[need].there != (in.Phase == steps.Make) {
+			if n := w.nodes[need]; !n.done(in.Phase) && !(in.Phase == steps.Check && n.failed) {
 				w.broke = append(w.broke, fmt.Sprintf("node %d was begun before %d", id-1, need))
 			}
 		}
 		n.begun = true
 		switch {
-		case n.there == (in.Phase == steps.Make):
+		case n.done(in.Phase):
 		case n.waits > 0:
 			n.waits--
 			out.Waiting = append(out.Waiting, steps.Wait{ID: id, After: cmp.Or(w.pause, 10*time.Second)})
 			continue
-		case n.fails && in.Phase == steps.Make || n.failed && in.Phase == steps.Make:
+		case (n.fails || n.failed) && mayFail(in.Phase):
 			n.failed = true
 			out.Failed = &steps.FailedResource{ID: id, Reason: "why it failed"}
 			return out
 		}
-		n.there = in.Phase == steps.Make
+		n.do(in.Phase)
 		out.Done = append(out.Done, id)
 	}
 	return out
@@ -348,6 +372,10 @@ func (w *world) check(t *testing.T, err error) {
 		case "CREATE_COMPLETE", "UPDATE_COMPLETE":
 			if !n.there {
 				t.Errorf("node %d is not there", i)
+			}
+		case "CHECK_COMPLETE", "SUSPEND_COMPLETE", "RESUME_COMPLETE":
+			if !n.visited {
+				t.Errorf("node %d was not visited", i)
 			}
 		case "DELETE_COMPLETE", "ROLLBACK_COMPLETE":
 			if n.there {

@@ -95,14 +95,15 @@ func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
 	return noteStack(ctx, tx, id)
 }
 
-// stopResources says of resources that are in progress that they are no more.
+// stopResources says of resources that are in progress that they are no more. One
+// that was only looked at is what it was: nobody has found anything wrong with it.
 func stopResources(ctx context.Context, tx store.Tx, id, why string) error {
 	if why == "" {
 		why = "user triggered cancel"
 	}
 	_, err := tx.Exec(ctx, `
 		WITH stopped AS (
-			UPDATE orchestration.resources SET status = '`+Failed+`', reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
+			UPDATE orchestration.resources SET status = CASE WHEN action = '`+ActionCheck+`' THEN '`+Complete+`' ELSE '`+Failed+`' END, reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
 			WHERE stack_id = $1 AND status = '`+InProgress+`' RETURNING *
 		)
 		INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)

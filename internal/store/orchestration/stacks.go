@@ -3,6 +3,7 @@ package orchestration
 // Stacks: rows, found and written.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ const (
 	ActionUpdate   = "UPDATE"
 	ActionDelete   = "DELETE"
 	ActionRollback = "ROLLBACK"
+	ActionCheck    = "CHECK"
+	ActionSuspend  = "SUSPEND"
+	ActionResume   = "RESUME"
 
 	InProgress = "IN_PROGRESS"
 	Complete   = "COMPLETE"
@@ -48,6 +52,7 @@ type Stack struct {
 	Tags            []string   `db:"tags"`
 	UserProjectID   *string    `db:"stack_user_project_id"`
 	OperationID     string     `db:"operation_id"`
+	NextOperationID string     `db:"next_operation_id"`
 	CreatedAt       time.Time  `db:"created_at"`
 	UpdatedAt       *time.Time `db:"updated_at"`
 	DeletedAt       *time.Time `db:"deleted_at"`
@@ -55,6 +60,10 @@ type Stack struct {
 
 // State is its state as the API writes it.
 func (s *Stack) State() string { return s.Action + "_" + s.Status }
+
+// Shown is the operation whose state the stack shows: the one that waits for it, or
+// else the one that has it.
+func (s *Stack) Shown() string { return cmp.Or(s.NextOperationID, s.OperationID) }
 
 // defaultTimeout is how long a traversal may take if nobody says.
 const defaultTimeout = time.Hour
@@ -69,7 +78,7 @@ func (s *Stack) Timeout() time.Duration {
 
 const stackColumns = `s.id::text AS id, s.name, s.project_id, s.user_id, s.username, COALESCE(s.parent_id::text, '') AS parent_id, s.description,
 	s.action, s.status, s.reason, s.template_id, s.disable_rollback, s.timeout_mins, s.tags, s.stack_user_project_id,
-	COALESCE(s.operation_id, '') AS operation_id, s.created_at, s.updated_at, s.deleted_at`
+	COALESCE(s.operation_id, '') AS operation_id, COALESCE(s.next_operation_id, '') AS next_operation_id, s.created_at, s.updated_at, s.deleted_at`
 
 // NotFound is the original's answer to a name or id that no stack has.
 func NotFound(name string) error {
@@ -188,6 +197,15 @@ func PutUpdate(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
 		return fmt.Errorf("update stack %s: %w", s.ID, store.Translate(err))
 	}
 	s.TemplateID, t.StackID = t.ID, s.ID
+	return nil
+}
+
+// PutTemplateBack has a stack be asked for what it was before an update.
+func PutTemplateBack(ctx context.Context, tx store.Tx, id string, template int64) error {
+	_, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET template_id = $2 WHERE id = $1`, id, template)
+	if err != nil {
+		return fmt.Errorf("template of stack %s: %w", id, store.Translate(err))
+	}
 	return nil
 }
 
