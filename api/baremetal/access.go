@@ -37,13 +37,13 @@ func byName(r *rest.Request) bool { return r.At(v(5)) }
 // node finds the node of the path and asks a rule about it. Whoever may not see
 // it is told that it isn't there.
 func (a *API) node(r *rest.Request, q store.Queryer, rules ...string) (*baremetal.Node, error) {
-	n, err := baremetal.FindNode(r.Context(), q, r.Param("node"), byName(r))
+	n, err := baremetal.Nodes.Find(r.Context(), q, r.Param("node"), byName(r))
 	return n, permitted(r, n, err, rules)
 }
 
 // lockNode is node for a change: what it gives stays so until the transaction ends.
 func (a *API) lockNode(r *rest.Request, tx store.Tx, rules ...string) (*baremetal.Node, error) {
-	n, err := baremetal.LockNode(r.Context(), tx, r.Param("node"), byName(r))
+	n, err := baremetal.Nodes.Lock(r.Context(), tx, r.Param("node"), byName(r))
 	return n, permitted(r, n, err, rules)
 }
 

@@ -166,12 +166,19 @@ func patched[T any](row *T, changes []change, schema string, fresh *T) error {
 	return nil
 }
 
-// settle makes every object of a row one that can be stored.
+// settle makes every object and list of a row one that can be stored.
 func settle[T any](row *T) {
 	value := reflect.ValueOf(row).Elem()
 	for i := range value.NumField() {
-		if raw, ok := value.Field(i).Addr().Interface().(*json.RawMessage); ok && (len(*raw) == 0 || string(*raw) == "null") {
-			*raw = json.RawMessage(`{}`)
+		switch field := value.Field(i).Addr().Interface().(type) {
+		case *json.RawMessage:
+			if len(*field) == 0 || string(*field) == "null" {
+				*field = json.RawMessage(`{}`)
+			}
+		case *[]string:
+			if *field == nil {
+				*field = []string{}
+			}
 		}
 	}
 }

@@ -121,7 +121,11 @@ func sample(name string) string {
 }
 
 // served are the paths that the table has rows of.
-var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|deploy_templates|shards)`)
+var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|deploy_templates|shards|allocations|runbooks|inspection_rules)`)
+
+// rowless are rows of the contract that no client can use: names of rules, and
+// one that the original only documents (operations.json, documented_not_served).
+var rowless = regexp.MustCompile(`^PATCH /v1/runbooks/\{\w+\}/(owner|public)$|^DELETE /v1/inspection_rules$`)
 
 // Every row of the contract that is served is asked of the server: by a stranger,
 // by who may not, of what isn't there; and every other method of its path is 405.
@@ -137,7 +141,7 @@ func TestEveryRowIsServed(t *testing.T) {
 	c := newCloud(t)
 	methods := map[string][]string{}
 	for _, o := range contract.Operations {
-		if !served.MatchString(o.Path) || notServed.MatchString(o.Path) || strings.Contains(o.Path, "passthru") || strings.Contains(o.Path, "raid") {
+		if !served.MatchString(o.Path) || notServed.MatchString(o.Path) || strings.Contains(o.Path, "passthru") || strings.Contains(o.Path, "raid") || rowless.MatchString(o.Method+" "+o.Path) {
 			continue
 		}
 		path := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(o.Path, "1be26c0b-03f2-4d2e-ae87-c02d7f33c781")

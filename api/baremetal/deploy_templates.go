@@ -9,150 +9,62 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
 
-func (a *API) listDeployTemplates(r *rest.Request) (*rest.Response, error) {
-	l, err := deployTemplateResource.listing(r, nil, a.MaxPageSize, false)
-	if err != nil {
-		return nil, err
-	}
-	if l.Marker != "" {
-		if _, err := baremetal.FindDeployTemplate(r.Context(), a.DB.Pool, l.Marker); err != nil {
-			return nil, err
-		}
-	}
-	all, err := baremetal.ListDeployTemplates(r.Context(), a.DB.Pool, l.List)
-	if err != nil {
-		return nil, err
-	}
-	return page(r, &deployTemplateResource, l, all, func(d *baremetal.DeployTemplate) string { return d.UUID }, func(d *baremetal.DeployTemplate) map[string]any {
-		return deployTemplateView(r, d, l.wanted)
-	}), nil
-}
-
-// deployTemplateView is what clients are shown of a deploy template.
-func deployTemplateView(r *rest.Request, d *baremetal.DeployTemplate, wanted []string) map[string]any {
-	return view(r, &deployTemplateResource, deployTemplatePlaces, d, d.UUID, wanted)
-}
-
-func (a *API) showDeployTemplate(r *rest.Request) (*rest.Response, error) {
-	if err := deployTemplateResource.expected(r, common[4:5]); err != nil {
-		return nil, err
-	}
-	wanted, err := deployTemplateResource.wanted(r)
-	if err != nil {
-		return nil, err
-	}
-	d, err := baremetal.FindDeployTemplate(r.Context(), a.DB.Pool, r.Param("template"))
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(deployTemplateView(r, d, wanted)), nil
-}
-
-func (a *API) createDeployTemplate(r *rest.Request) (*rest.Response, error) {
-	body, err := object(r, "deploy_template_create", "template")
-	if err != nil {
-		return nil, err
-	}
-	d := &baremetal.DeployTemplate{UUID: uuid.NewString()}
-	if err := fill(body, d); err != nil {
-		return nil, err
-	}
-	settle(d)
-	if err := distinct(d); err != nil {
-		return nil, err
-	}
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) (err error) {
-		if err = baremetal.CreateDeployTemplate(r.Context(), tx, d); err == nil {
-			d, err = baremetal.FindDeployTemplate(r.Context(), tx, d.UUID)
-		}
+var deployTemplates = kind[baremetal.DeployTemplate]{
+	resource: &deployTemplateResource, table: baremetal.DeployTemplates, rule: "baremetal:deploy_template:", param: "template", what: "template",
+	schema: "deploy_template_create", byName: alwaysNamed,
+	create: func(_ *API, _ *rest.Request, _ store.Tx, _ *pyjson.Object, d *baremetal.DeployTemplate) (err error) {
+		d.Steps, err = distinct(d.Steps, "priority")
 		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(deployTemplateView(r, d, nil)).WithHeader("Location", r.Link("deploy_templates", d.UUID)), nil
+	},
+	change: func(_ *API, _ *rest.Request, _ store.Tx, _, d *baremetal.DeployTemplate, _ []change) (err error) {
+		d.Steps, err = distinct(d.Steps, "priority")
+		return err
+	},
 }
 
-// distinct refuses a template that has a step twice, and writes priorities that
-// were sent as texts as numbers.
-func distinct(d *baremetal.DeployTemplate) error {
-	var steps []map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(d.Steps))
+// distinct refuses steps of which one is there twice, and writes their places,
+// which may be sent as texts, as numbers; place is the key of those.
+func distinct(steps json.RawMessage, place string) (json.RawMessage, error) {
+	var all []map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(steps))
 	decoder.UseNumber() // what a step is given stays as it was sent
-	if err := decoder.Decode(&steps); err != nil {
-		return fmt.Errorf("steps of a deploy template: %w", err)
+	if err := decoder.Decode(&all); err != nil {
+		return nil, fmt.Errorf("steps: %w", err)
 	}
 	seen, twice := map[string]bool{}, []string{}
-	for _, step := range steps {
+	for _, step := range all {
 		key := fmt.Sprintf("interface: %s, step: %s", step["interface"], step["step"])
 		if seen[key] {
 			twice = append(twice, key)
 		}
 		seen[key] = true
-		if text, ok := step["priority"].(string); ok {
+		if text, ok := step[place].(string); ok {
 			number, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return faults.Wrap(err, faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: the priority %s is out of range.", text)
+				return nil, faults.Wrap(err, faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: the %s %s is out of range.", place, text)
 			}
-			step["priority"] = number
+			step[place] = number
+		}
+		if step["args"] == nil {
+			step["args"] = map[string]any{}
 		}
 	}
 	if len(twice) > 0 {
-		return faults.New(faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: Duplicate deploy steps. A template cannot have multiple deploy steps "+
+		return nil, faults.New(faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: Duplicate deploy steps. A template cannot have multiple deploy steps "+
 			"with the same interface and step. Duplicates: %s.", strings.Join(twice, "; "))
 	}
-	var err error
-	if d.Steps, err = json.Marshal(steps); err != nil {
-		return fmt.Errorf("steps of a deploy template: %w", err)
-	}
-	return nil
-}
-
-func (a *API) updateDeployTemplate(r *rest.Request) (*rest.Response, error) {
-	changes, err := deployTemplateResource.readPatch(r)
+	text, err := json.Marshal(all)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("steps: %w", err)
 	}
-	after := &baremetal.DeployTemplate{}
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		d, err := baremetal.LockDeployTemplate(r.Context(), tx, r.Param("template"))
-		if err != nil {
-			return err
-		}
-		if err := patched(d, changes, "deploy_template_create", after); err != nil {
-			return err
-		}
-		if err := distinct(after); err != nil {
-			return err
-		}
-		if err := baremetal.UpdateDeployTemplate(r.Context(), tx, after); err != nil {
-			return err
-		}
-		after, err = baremetal.FindDeployTemplate(r.Context(), tx, d.UUID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(deployTemplateView(r, after, nil)), nil
-}
-
-func (a *API) deleteDeployTemplate(r *rest.Request) (*rest.Response, error) {
-	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		d, err := baremetal.LockDeployTemplate(r.Context(), tx, r.Param("template"))
-		if err != nil {
-			return err
-		}
-		return baremetal.DeleteDeployTemplate(r.Context(), tx, d)
-	})
+	return text, nil
 }
 
 // listShards answers GET /shards.

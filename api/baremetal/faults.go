@@ -71,6 +71,9 @@ func notSupported() error {
 	return faults.New(faults.NotFound, "NotFound", "The API is not supported for this version")
 }
 
+// refusal is an answer with a status of its own.
+func refusal(status int, message string) error { return &rest.Fault{Status: status, Message: message} }
+
 // asInvalid answers 400 to what isn't there where only the body names it.
 func asInvalid(err error) error {
 	if faults.Is(err, faults.NotFound) {

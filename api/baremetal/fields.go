@@ -8,12 +8,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/pyjson"
-	"holdfast.dev/internal/store/baremetal"
 )
 
 // trait says where a field appears.
@@ -45,6 +45,10 @@ type resource struct {
 	patchable []string
 	// beside are links that a detailed view has, since when: the path below it.
 	beside []field
+	// linked is the path of its links where that isn't the one of its list.
+	linked string
+	// whole lists show every field, and know no "detail".
+	whole bool
 }
 
 var chassisResource = resource{
@@ -70,6 +74,61 @@ var deployTemplateResource = resource{
 		{"steps", 55, create},
 	},
 	patchable: []string{"extra", "name", "steps", "description"},
+}
+
+var runbookResource = resource{
+	one: "runbook", many: "runbooks",
+	fields: []field{
+		{"uuid", 92, listed | create | sort},
+		{"created_at", 92, sort},
+		{"updated_at", 92, sort},
+		{"name", 92, listed | create | sort},
+		{"extra", 92, create},
+		{"public", 92, create | sort},
+		{"owner", 92, create | sort},
+		{"disable_ramdisk", 92, create | sort},
+		{"description", 112, create | sort},
+		{"steps", 92, create},
+		{"traits", 112, 0},
+	},
+	patchable: []string{"disable_ramdisk", "extra", "name", "owner", "public", "steps", "description"},
+}
+
+var inspectionRuleResource = resource{
+	one: "inspection_rule", many: "inspection_rules",
+	fields: []field{
+		{"uuid", 96, listed | create | sort},
+		{"created_at", 96, sort},
+		{"updated_at", 96, sort},
+		{"description", 96, listed | create | sort},
+		{"priority", 96, listed | create | sort},
+		{"sensitive", 96, create | sort},
+		{"phase", 96, listed | create | sort},
+		{"conditions", 96, create},
+		{"actions", 96, create},
+	},
+	patchable: []string{"uuid", "description", "priority", "sensitive", "phase", "conditions", "actions"},
+	linked:    "inspection",
+}
+
+var allocationResource = resource{
+	one: "allocation", many: "allocations",
+	fields: []field{
+		{"uuid", 52, listed | create | sort},
+		{"created_at", 52, listed | sort},
+		{"updated_at", 52, listed | sort},
+		{"candidate_nodes", 52, listed | create},
+		{"extra", 52, listed | create},
+		{"last_error", 52, listed | sort},
+		{"name", 52, listed | create | sort},
+		{"owner", 60, listed | create | sort},
+		{"resource_class", 52, listed | create | sort},
+		{"state", 52, listed | sort},
+		{"traits", 52, listed | create},
+		{"node_uuid", 52, listed | sort},
+	},
+	patchable: []string{"name", "extra"},
+	whole:     true,
 }
 
 var portResource = resource{
@@ -261,35 +320,43 @@ func (s *resource) listed() []string {
 	return names
 }
 
-// places are where a struct's fields are, by their names, once for each type.
+// path is that of the resource's links.
+func (s *resource) path() string {
+	if s.linked != "" {
+		return s.linked
+	}
+	return s.many
+}
+
+// known are the places of structs' fields.
+var known sync.Map // reflect.Type -> map[string]int
+
+// places are where a struct's fields are, by their names.
 func places[T any]() map[string]int {
-	of, at := reflect.TypeFor[T](), map[string]int{}
+	of := reflect.TypeFor[T]()
+	if at, ok := known.Load(of); ok {
+		return at.(map[string]int)
+	}
+	at := map[string]int{}
 	for i := range of.NumField() {
 		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 		at[name] = i
 	}
+	known.Store(of, at)
 	return at
 }
 
-var (
-	nodePlaces      = places[baremetal.Node]()
-	portPlaces      = places[baremetal.Port]()
-	portgroupPlaces = places[baremetal.Portgroup]()
-	chassisPlaces   = places[baremetal.Chassis]()
-
-	deployTemplatePlaces = places[baremetal.DeployTemplate]()
-)
-
 // view is what clients are shown of a row: the fields that they want, nil for
 // all, as far as their version knows them, and links.
-func view[T any](r *rest.Request, s *resource, at map[string]int, row *T, id string, wanted []string) map[string]any {
+func view[T any](r *rest.Request, s *resource, row *T, id string, wanted []string) map[string]any {
+	at := places[T]()
 	value, shown := reflect.ValueOf(row).Elem(), map[string]any{}
 	for _, f := range s.fields {
 		if !f.newer(r) && (wanted == nil || slices.Contains(wanted, f.name)) {
 			shown[f.name] = presented(value.Field(at[f.name]).Interface())
 		}
 	}
-	shown["links"] = links(r, s.many, id)
+	shown["links"] = links(r, s.path(), id)
 	if wanted == nil {
 		for _, b := range s.beside {
 			if !b.newer(r) {

@@ -72,13 +72,16 @@ type listing struct {
 // listing reads a list's query. detailed is a list at its ".../detail" path.
 func (s *resource) listing(r *rest.Request, filters []filter, most int, detailed bool) (*listing, error) {
 	known := slices.Concat(filters, common)
-	if detailed {
+	switch {
+	case s.whole:
+		known = slices.DeleteFunc(known, func(f filter) bool { return f.name == "detail" })
+	case detailed:
 		known = slices.DeleteFunc(known, func(f filter) bool { return f.name == "fields" || f.name == "detail" })
 	}
 	if err := s.expected(r, known); err != nil {
 		return nil, err
 	}
-	l := &listing{path: s.many}
+	l := &listing{path: s.path()}
 	var err error
 	if l.wanted, err = s.shown(r, detailed); err != nil {
 		return nil, err

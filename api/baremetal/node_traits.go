@@ -81,7 +81,7 @@ func (a *API) changeTraits(r *rest.Request, rule string, change func(store.Tx, *
 		if err := change(tx, n); err != nil {
 			return err
 		}
-		after, err := baremetal.FindNode(r.Context(), tx, n.UUID, false)
+		after, err := baremetal.Nodes.Find(r.Context(), tx, n.UUID, false)
 		if err == nil && len(after.Traits) > maxTraits {
 			err = invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)",
 				n.UUID, len(after.Traits), maxTraits)

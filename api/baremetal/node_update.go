@@ -96,10 +96,15 @@ func (a *API) updateNode(r *rest.Request) (*rest.Response, error) {
 		if after, err = a.patchNode(r, tx, n, changes, reset); err != nil {
 			return err
 		}
-		if err := baremetal.UpdateNode(r.Context(), tx, after); err != nil {
+		if n.InstanceUUID != nil && after.InstanceUUID == nil {
+			if err := baremetal.EndAllocation(r.Context(), tx, n); err != nil {
+				return err
+			}
+		}
+		if err := baremetal.Nodes.Update(r.Context(), tx, after); err != nil {
 			return err
 		}
-		after, err = baremetal.FindNode(r.Context(), tx, n.UUID, false)
+		after, err = baremetal.Nodes.Find(r.Context(), tx, n.UUID, false)
 		return err
 	})
 	if err != nil {
@@ -204,6 +209,9 @@ func consequences(before, after *baremetal.Node) error {
 		return invalid("The retired_reason field can only be set when retired is True")
 	case after.InstanceUUID != nil && before.InstanceUUID != nil && !same(before.InstanceUUID, after.InstanceUUID):
 		return faults.New(faults.Conflict, "NodeAssociated", "Node %s is associated with instance %s.", before.UUID, *before.InstanceUUID)
+	case before.AllocationUUID != nil && after.InstanceUUID == nil && !before.Maintenance && !before.ProvisionState.Rewirable():
+		return faults.New(faults.Conflict, "InvalidState", "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed "+
+			"(enroll, inspecting, inspect wait, manageable, available) states or in maintenance mode. Current state is '%s'.", before.UUID, before.ProvisionState)
 	case before.ResourceClass != nil && !same(before.ResourceClass, after.ResourceClass) && !before.ProvisionState.Rewirable():
 		return faults.New(faults.Conflict, "InvalidState", "Node %s can not have resource_class updated unless it is in one of allowed "+
 			"(enroll, inspecting, inspect wait, manageable, available) states. Current state is '%s'.", before.UUID, before.ProvisionState)
@@ -226,6 +234,6 @@ func (a *API) change(r *rest.Request, rule string, change func(*baremetal.Node))
 			return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
 		}
 		change(n)
-		return baremetal.UpdateNode(r.Context(), tx, n)
+		return baremetal.Nodes.Update(r.Context(), tx, n)
 	})
 }

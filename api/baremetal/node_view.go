@@ -21,7 +21,7 @@ var redactions = map[string]any{
 // nodeView shows nodes: the wanted fields, nil for all.
 func (a *API) nodeView(r *rest.Request, wanted []string) func(*baremetal.Node) map[string]any {
 	return func(n *baremetal.Node) map[string]any {
-		shown := view(r, &nodeResource, nodePlaces, n, n.UUID, wanted)
+		shown := view(r, &nodeResource, n, n.UUID, wanted)
 		if _, ok := shown["provision_state"]; ok {
 			shown["provision_state"] = nullable(string(n.ProvisionState.Shown(r.Version)))
 		}

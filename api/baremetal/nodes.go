@@ -81,7 +81,7 @@ func (a *API) listNodes(detailed bool) rest.Handler {
 		if err := a.within(r, l); err != nil {
 			return nil, err
 		}
-		nodes, err := baremetal.ListNodes(r.Context(), a.DB.Pool, l.List)
+		nodes, err := baremetal.Nodes.List(r.Context(), a.DB.Pool, l.List)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (a *API) listNodes(detailed bool) rest.Handler {
 // no other unless those were asked for; and finds its marker.
 func (a *API) within(r *rest.Request, l *listing) error {
 	if id := r.Param("chassis"); id != "" {
-		if _, err := baremetal.FindChassis(r.Context(), a.DB.Pool, id); err != nil {
+		if _, err := baremetal.AllChassis.Find(r.Context(), a.DB.Pool, id, false); err != nil {
 			return err
 		}
 		l.path = "chassis/" + id + "/" + l.path
@@ -117,7 +117,7 @@ func (a *API) within(r *rest.Request, l *listing) error {
 	if l.Marker == "" {
 		return nil
 	}
-	_, err := baremetal.FindNode(r.Context(), a.DB.Pool, l.Marker, false)
+	_, err := baremetal.Nodes.Find(r.Context(), a.DB.Pool, l.Marker, false)
 	return err
 }
 
@@ -165,8 +165,8 @@ func (a *API) createNode(r *rest.Request) (*rest.Response, error) {
 		if err = a.belongs(r, tx, n); err != nil {
 			return err
 		}
-		if err = baremetal.CreateNode(r.Context(), tx, n); err == nil {
-			n, err = baremetal.FindNode(r.Context(), tx, n.UUID, false)
+		if err = baremetal.Nodes.Create(r.Context(), tx, n); err == nil {
+			n, err = baremetal.Nodes.Find(r.Context(), tx, n.UUID, false)
 		}
 		return err
 	})
@@ -234,7 +234,7 @@ func (a *API) belongs(r *rest.Request, tx store.Tx, n *baremetal.Node) error {
 		n.ParentNode = nil
 		return nil
 	}
-	parent, err := baremetal.FindNode(r.Context(), tx, *n.ParentNode, byName(r))
+	parent, err := baremetal.Nodes.Find(r.Context(), tx, *n.ParentNode, byName(r))
 	if err == nil && !r.Allows("baremetal:node:get", target(parent)) {
 		err = faults.New(faults.NotFound, "NodeNotFound", "Node %s could not be found.", *n.ParentNode)
 	}
@@ -298,7 +298,10 @@ func (a *API) deleteNode(r *rest.Request) (*rest.Response, error) {
 		if children {
 			return faults.New(faults.Conflict, "NodeAssociated", "Node %s has other nodes as its parts.", n.UUID)
 		}
-		return baremetal.DeleteNode(r.Context(), tx, n)
+		if err := baremetal.EndAllocation(r.Context(), tx, n); err != nil {
+			return err
+		}
+		return baremetal.Nodes.Delete(r.Context(), tx, n)
 	})
 }
 
@@ -315,4 +318,30 @@ func mayGo(n *baremetal.Node) error {
 		return nil
 	}
 	return n.ProvisionState.Delete(n.UUID)
+}
+
+// showChildren answers GET /nodes/{node}/children: the nodes that are part of it.
+func (a *API) showChildren(r *rest.Request) (*rest.Response, error) {
+	n, err := a.node(r, a.DB.Pool)
+	if err != nil {
+		return nil, err
+	}
+	project, err := mayList(r, "node", "")
+	if err != nil {
+		return nil, err
+	}
+	l := baremetal.List{Limit: a.MaxPageSize, Filters: []baremetal.Filter{{SQL: "t.parent_node = $", Value: n.UUID}}}
+	if project != "" {
+		l.Filters = append(l.Filters, baremetal.Filter{SQL: "(t.owner = $ OR t.lessee = $)", Value: project})
+	}
+	nodes, err := baremetal.Nodes.List(r.Context(), a.DB.Pool, l)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(nodes))
+	for i, child := range nodes {
+		ids[i] = child.UUID
+	}
+	link := rest.Link{Rel: "children", Href: strings.TrimSuffix(r.Link("nodes"), "/") + "?parent_node=" + n.UUID}
+	return rest.JSON(map[string]any{"children": ids, "links": link}), nil
 }

@@ -113,6 +113,15 @@ func apply(document *pyjson.Object, changes []change) error {
 	return nil
 }
 
+// unpatchable is the refusal of a patch as a whole.
+func unpatchable(changes []change, reason string) error {
+	sent := make([]any, len(changes))
+	for i, c := range changes {
+		sent[i] = c.source
+	}
+	return faults.New(faults.Invalid, "PatchError", "Couldn't apply patch '%s'. Reason: %s", pyjson.Repr(sent), reason)
+}
+
 // on gives what becomes of a value when the change is carried out below it, or
 // the reason why it can't be.
 func (c change) on(at any, parts []string) (after any, reason string) {

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -41,62 +40,41 @@ func mac(name, value string) (string, error) {
 	return address.String(), nil
 }
 
-func (a *API) listPorts(detailed bool) rest.Handler {
-	return func(r *rest.Request) (*rest.Response, error) {
-		parent, err := a.portsOf(r)
-		if err != nil {
-			return nil, err
-		}
-		project, err := mayList(r, "port", "")
-		if err != nil {
-			return nil, err
-		}
-		l, err := portResource.listing(r, portFilters, a.MaxPageSize, detailed)
-		if err != nil {
-			return nil, err
-		}
-		if err := a.ofOnePortgroup(r, l, parent != nil); err != nil {
-			return nil, err
-		}
-		ofNode(r, l, parent, project)
-		if l.Marker != "" {
-			if _, err := baremetal.FindPort(r.Context(), a.DB.Pool, l.Marker, false); err != nil {
-				return nil, err
+var ports = kind[baremetal.Port]{
+	resource: &portResource, table: baremetal.Ports, rule: "baremetal:port:", param: "port", what: "port",
+	schema: "port_create", byName: func(r *rest.Request) bool { return r.At(v(88)) },
+	filters: portFilters,
+	fresh:   func() *baremetal.Port { return &baremetal.Port{PXEEnabled: true, ForDynamicPortgroup: true} },
+	list: func(a *API, r *rest.Request) (func(*listing) error, error) {
+		narrow, err := a.partsOfNodes(r, "port")
+		return func(l *listing) error {
+			if err := a.ofOnePortgroup(r, l); err != nil {
+				return err
 			}
+			return narrow(l)
+		}, err
+	},
+	may:    mayPart(baremetal.Ports, "port", func(p *baremetal.Port) string { return p.NodeUUID }),
+	create: (*API).createPort,
+	change: (*API).changePort,
+	remove: func(a *API, r *rest.Request, tx store.Tx, p *baremetal.Port) error {
+		n, err := idle(r, tx, p.NodeUUID)
+		if err == nil && (n.ProvisionState == provision.Active || n.InstanceUUID != nil) && !n.Maintenance && attached(p) {
+			err = faults.New(faults.Conflict, "InvalidState", "Cannot delete port %s as node %s is active or has instance UUID assigned", p.UUID, n.UUID)
 		}
-		ports, err := baremetal.ListPorts(r.Context(), a.DB.Pool, l.List)
-		if err != nil {
-			return nil, err
-		}
-		return page(r, &portResource, l, ports, func(p *baremetal.Port) string { return p.UUID }, func(p *baremetal.Port) map[string]any {
-			return portView(r, p, l.wanted)
-		}), nil
-	}
-}
-
-// ofNode narrows a list of a node's parts to one node, nil for any, and to the
-// nodes of a project.
-func ofNode(r *rest.Request, l *listing, parent *baremetal.Node, project string) {
-	if parent != nil {
-		l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.node_uuid = $", Value: parent.UUID})
-	}
-	if project != "" {
-		l.Filters = append(l.Filters, baremetal.Filter{SQL: "EXISTS (SELECT FROM baremetal.nodes n WHERE n.uuid = t.node_uuid AND (n.owner = $ OR n.lessee = $))", Value: project})
-	}
-	if r.Param("node") != "" {
-		l.path = "nodes/" + r.Param("node") + "/" + l.path
-	}
+		return err
+	},
 }
 
 // ofOnePortgroup narrows a list of ports to a port group, by the path or the
 // query. Of node, port group and shard only one can be asked by.
-func (a *API) ofOnePortgroup(r *rest.Request, l *listing, node bool) error {
+func (a *API) ofOnePortgroup(r *rest.Request, l *listing) error {
 	ident := r.Query.Get("portgroup")
 	if r.Param("portgroup") != "" {
 		ident = r.Param("portgroup")
 		l.path = "portgroups/" + ident + "/" + l.path
 	}
-	given := 0
+	given, node := 0, r.Param("node") != "" || r.Query.Get("node") != "" || r.Query.Get("node_uuid") != ""
 	for _, is := range []bool{node, ident != "", r.Query.Has("shard")} {
 		if is {
 			given++
@@ -108,146 +86,34 @@ func (a *API) ofOnePortgroup(r *rest.Request, l *listing, node bool) error {
 	if ident == "" {
 		return nil
 	}
-	g, err := baremetal.FindPortgroup(r.Context(), a.DB.Pool, ident)
+	g, err := baremetal.Portgroups.Find(r.Context(), a.DB.Pool, ident, true)
 	if err == nil {
 		l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.portgroup_uuid = $", Value: g.UUID})
 	}
 	return err
 }
 
-// portsOf is the node whose ports are asked for, by the path or the query; nil
-// for those of all.
-func (a *API) portsOf(r *rest.Request) (*baremetal.Node, error) {
-	if r.Param("node") != "" {
-		return a.node(r, a.DB.Pool)
-	}
-	ident := r.Query.Get("node_uuid")
-	if ident == "" {
-		ident = r.Query.Get("node")
-	}
-	if ident == "" {
-		return nil, nil
-	}
-	if !byName(r) && !baremetal.IsUUID(ident) {
-		return nil, notAcceptable()
-	}
-	return baremetal.FindNode(r.Context(), a.DB.Pool, ident, true)
-}
-
-// portView is what clients are shown of a port.
-func portView(r *rest.Request, p *baremetal.Port, wanted []string) map[string]any {
-	return view(r, &portResource, portPlaces, p, p.UUID, wanted)
-}
-
-// port finds the port of the path, with its node, and asks rules about that.
-func (a *API) port(r *rest.Request, q store.Queryer, find func(named bool) (*baremetal.Port, error), rules ...string) (*baremetal.Port, *baremetal.Node, error) {
-	p, err := find(r.At(v(88)))
-	if err != nil {
-		return nil, nil, err
-	}
-	n, err := baremetal.FindNode(r.Context(), q, p.NodeUUID, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !r.Allows("baremetal:node:get", target(n)) {
-		return nil, nil, faults.New(faults.NotFound, "PortNotFound", "Port %s could not be found.", r.Param("port"))
-	}
-	for _, rule := range rules {
-		if err := r.Enforce(rule, target(n)); err != nil {
-			return nil, nil, err
-		}
-	}
-	return p, n, nil
-}
-
-// lockPort is port for a change.
-func (a *API) lockPort(r *rest.Request, tx store.Tx, rule string) (*baremetal.Port, *baremetal.Node, error) {
-	return a.port(r, tx, func(named bool) (*baremetal.Port, error) {
-		return baremetal.LockPort(r.Context(), tx, r.Param("port"), named)
-	}, rule)
-}
-
-func (a *API) showPort(r *rest.Request) (*rest.Response, error) {
-	if err := portResource.expected(r, common[4:5]); err != nil {
-		return nil, err
-	}
-	wanted, err := portResource.wanted(r)
-	if err != nil {
-		return nil, err
-	}
-	p, _, err := a.port(r, a.DB.Pool, func(named bool) (*baremetal.Port, error) {
-		return baremetal.FindPort(r.Context(), a.DB.Pool, r.Param("port"), named)
-	}, "baremetal:port:get")
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(portView(r, p, wanted)), nil
-}
-
-func (a *API) createPort(r *rest.Request) (*rest.Response, error) {
-	body, err := object(r, "port_create", "port")
-	if err != nil {
-		return nil, err
-	}
-	p := &baremetal.Port{UUID: uuid.NewString(), PXEEnabled: true, ForDynamicPortgroup: true}
-	if err := fill(body, p); err != nil {
-		return nil, err
-	}
+func (a *API) createPort(r *rest.Request, tx store.Tx, body *pyjson.Object, p *baremetal.Port) (err error) {
 	if p.Address, err = mac("address", p.Address); err != nil {
-		return nil, err
+		return err
 	}
 	ident := p.NodeUUID
 	if named, ok := body.Get("node_ident"); ok {
 		if !r.At(v(94)) {
-			return nil, notAcceptable()
+			return notAcceptable()
 		}
 		ident, _ = named.(string)
 	}
-	settle(p)
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		var err error
-		if p.NodeUUID, err = a.mayHave(r, tx, ident, "baremetal:port:create"); err != nil {
-			return err
-		}
-		if err := portResource.acceptable(r, body); err != nil {
-			return err
-		}
-		if err := a.grouped(r, tx, p); err != nil {
-			return err
-		}
-		if err := sound(r, p); err != nil {
-			return err
-		}
-		if err := baremetal.CreatePort(r.Context(), tx, p); err != nil {
-			return err
-		}
-		p, err = baremetal.FindPort(r.Context(), tx, p.UUID, false)
+	if p.NodeUUID, err = a.mayHave(r, tx, ident, "baremetal:port:create"); err != nil {
 		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	return rest.JSON(portView(r, p, nil)).WithHeader("Location", r.Link("ports", p.UUID)), nil
-}
-
-// mayHave gives the id of the node that a new port or port group is of. Whoever
-// a rule doesn't let is not told whether the node is there.
-func (a *API) mayHave(r *rest.Request, tx store.Tx, ident, rule string) (uuid string, err error) {
-	n, err := baremetal.LockNode(r.Context(), tx, ident, byName(r))
-	if err != nil && !faults.Is(err, faults.NotFound) {
-		return "", err
+	if err := portResource.acceptable(r, body); err != nil {
+		return err
 	}
-	owners := map[string]any{"node.owner": nil}
-	if err == nil {
-		owners = target(n)
+	if err := grouped(r, tx, p); err != nil {
+		return err
 	}
-	if refused := r.Enforce(rule, owners); refused != nil {
-		return "", refused
-	}
-	if err != nil {
-		return "", asInvalid(err)
-	}
-	return n.UUID, nil
+	return sound(r, p)
 }
 
 // sound refuses what a port can't be.
@@ -268,32 +134,6 @@ func sound(r *rest.Request, p *baremetal.Port) error {
 	return nil
 }
 
-func (a *API) updatePort(r *rest.Request) (*rest.Response, error) {
-	changes, err := portResource.readPatch(r)
-	if err != nil {
-		return nil, err
-	}
-	var after *baremetal.Port
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		p, n, err := a.lockPort(r, tx, "baremetal:port:update")
-		if err != nil {
-			return err
-		}
-		if after, err = a.patchPort(r, tx, p, n, changes); err != nil {
-			return err
-		}
-		if err := baremetal.UpdatePort(r.Context(), tx, after); err != nil {
-			return err
-		}
-		after, err = baremetal.FindPort(r.Context(), tx, p.UUID, false)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(portView(r, after, nil)), nil
-}
-
 // connectivity are the fields of a port that its node's network is made by.
 var connectivity = []string{"local_link_connection", "physical_network", "portgroup_uuid", "pxe_enabled"}
 
@@ -305,38 +145,33 @@ func wirable(n *baremetal.Node) bool {
 	return n.Maintenance || n.ProvisionState.Rewirable() && n.ProvisionState != provision.Available
 }
 
-// patchPort is the port after a patch.
-func (a *API) patchPort(r *rest.Request, tx store.Tx, p *baremetal.Port, n *baremetal.Node, changes []change) (*baremetal.Port, error) {
-	after := &baremetal.Port{PXEEnabled: true, ForDynamicPortgroup: true}
-	if err := patched(p, changes, "port_create", after); err != nil {
-		return nil, err
-	}
-	var err error
+func (a *API) changePort(r *rest.Request, tx store.Tx, before, after *baremetal.Port, changes []change) (err error) {
 	if after.Address, err = mac("address", after.Address); err != nil {
-		return nil, err
+		return err
 	}
-	if after.NodeUUID != p.NodeUUID {
-		if err := a.mayMovePort(r, tx, after); err != nil {
-			return nil, err
+	if after.NodeUUID != before.NodeUUID {
+		if err := mayMovePort(r, tx, after); err != nil {
+			return err
 		}
 	}
-	if !same(p.PortgroupUUID, after.PortgroupUUID) || after.NodeUUID != p.NodeUUID {
-		if err := a.grouped(r, tx, after); err != nil {
-			return nil, err
+	if !same(before.PortgroupUUID, after.PortgroupUUID) || after.NodeUUID != before.NodeUUID {
+		if err := grouped(r, tx, after); err != nil {
+			return err
 		}
 	}
 	if err := sound(r, after); err != nil {
-		return nil, err
+		return err
 	}
-	if n.Reservation != nil {
-		return nil, provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
+	n, err := idle(r, tx, before.NodeUUID)
+	if err != nil {
+		return err
 	}
-	return after, mayChangePort(r, p, after, n, changes)
+	return mayChangePort(r, before, after, n, changes)
 }
 
 // mayMovePort finds the node that a port is given to, which the caller must see.
-func (a *API) mayMovePort(r *rest.Request, tx store.Tx, p *baremetal.Port) error {
-	n, err := baremetal.FindNode(r.Context(), tx, p.NodeUUID, byName(r))
+func mayMovePort(r *rest.Request, tx store.Tx, p *baremetal.Port) error {
+	n, err := baremetal.Nodes.Find(r.Context(), tx, p.NodeUUID, byName(r))
 	if err == nil && !r.Allows("baremetal:node:get", target(n)) {
 		err = faults.New(faults.NotFound, "NodeNotFound", "Node %s could not be found.", p.NodeUUID)
 	}
@@ -368,26 +203,34 @@ func mayChangePort(r *rest.Request, before, after *baremetal.Port, n *baremetal.
 	return nil
 }
 
+// deletePort answers DELETE /ports/{port}, which knows ports by their ids only.
 func (a *API) deletePort(r *rest.Request) (*rest.Response, error) {
 	if !baremetal.IsUUID(r.Param("port")) {
 		return nil, invalid("Expected UUID for port_uuid: %s", r.Param("port"))
 	}
-	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		p, n, err := a.lockPort(r, tx, "baremetal:port:delete")
-		switch {
-		case err != nil:
-			return err
-		case n.Reservation != nil:
-			return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
-		case (n.ProvisionState == provision.Active || n.InstanceUUID != nil) && !n.Maintenance && attached(p):
-			return faults.New(faults.Conflict, "InvalidState", "Cannot delete port %s as node %s is active or has instance UUID assigned", p.UUID, n.UUID)
-		}
-		return baremetal.DeletePort(r.Context(), tx, p)
-	})
+	return ports.remover(a)(r)
 }
 
 // attached says whether an instance's network is on the port.
 func attached(p *baremetal.Port) bool {
 	var info map[string]any
 	return json.Unmarshal(p.InternalInfo, &info) == nil && info["tenant_vif_port_id"] != nil
+}
+
+// grouped finds the port group of a port, which must be its node's.
+func grouped(r *rest.Request, tx store.Tx, p *baremetal.Port) error {
+	if p.PortgroupUUID == nil {
+		return nil
+	}
+	g, err := baremetal.Portgroups.Lock(r.Context(), tx, *p.PortgroupUUID, true)
+	switch {
+	case err != nil:
+		return asInvalid(err)
+	case g.NodeUUID != p.NodeUUID:
+		return faults.New(faults.Invalid, "BadRequest", "Port can not be added to a portgroup belonging to a different node.")
+	case p.PXEEnabled && !g.StandalonePorts:
+		return faults.New(faults.Conflict, "Conflict", "Port group %s doesn't support standalone ports. This port cannot be created as a member of that "+
+			"portgroup as the port's 'pxe_enabled' field was set to True.", g.UUID)
+	}
+	return nil
 }

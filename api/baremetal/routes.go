@@ -37,7 +37,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.chassisOperations(), a.driverOperations()),
+		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.chassisOperations(), a.driverOperations()),
 	}
 }
 
@@ -71,19 +71,19 @@ func (a *API) nodeOperations() []rest.Operation {
 		traits(rest.Operation{Method: "PUT", Path: one + "/traits/{trait}", Policy: rule + "traits:set", Success: 204, Handler: a.addTrait}),
 		traits(rest.Operation{Method: "DELETE", Path: one + "/traits/{trait}", Policy: rule + "traits:delete", Success: 204, Handler: a.removeTraits}),
 		{Method: "GET", Path: one + "/children", Versions: from(83), TooOld: notSupported(), Policy: rule + "get", Targeted: true, Success: 200, Handler: a.showChildren},
-		{Method: "GET", Path: one + "/ports", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: a.listPorts(false)},
-		{Method: "GET", Path: one + "/ports/detail", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: a.listPorts(true)},
+		{Method: "GET", Path: one + "/ports", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: ports.lister(a, false)},
+		{Method: "GET", Path: one + "/ports/detail", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: ports.lister(a, true)},
 	}
 }
 
 func (a *API) portOperations() []rest.Operation {
 	const one, rule = "/ports/{port}", "baremetal:port:"
 	return []rest.Operation{
-		{Method: "GET", Path: "/ports", Policy: rule + "list", Targeted: true, Success: 200, Handler: a.listPorts(false)},
-		{Method: "POST", Path: "/ports", Policy: rule + "create", Targeted: true, Success: 201, Handler: a.createPort},
-		{Method: "GET", Path: "/ports/detail", Policy: rule + "list", Targeted: true, Success: 200, Handler: a.listPorts(true)},
-		{Method: "GET", Path: one, Policy: rule + "get", Targeted: true, Success: 200, Handler: a.showPort},
-		{Method: "PATCH", Path: one, Policy: rule + "update", Targeted: true, Success: 200, Handler: a.updatePort},
+		{Method: "GET", Path: "/ports", Policy: rule + "list", Targeted: true, Success: 200, Handler: ports.lister(a, false)},
+		{Method: "POST", Path: "/ports", Policy: rule + "create", Targeted: true, Success: 201, Handler: ports.maker(a)},
+		{Method: "GET", Path: "/ports/detail", Policy: rule + "list", Targeted: true, Success: 200, Handler: ports.lister(a, true)},
+		{Method: "GET", Path: one, Policy: rule + "get", Targeted: true, Success: 200, Handler: ports.shower(a)},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Targeted: true, Success: 200, Handler: ports.patcher(a)},
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Targeted: true, Success: 204, Handler: a.deletePort},
 	}
 }
@@ -91,14 +91,14 @@ func (a *API) portOperations() []rest.Operation {
 func (a *API) portgroupOperations() []rest.Operation {
 	const one, rule = "/portgroups/{portgroup}", "baremetal:portgroup:"
 	rows := []rest.Operation{
-		{Method: "GET", Path: "/portgroups", Policy: rule + "list", Success: 200, Handler: a.listPortgroups(false)},
-		{Method: "POST", Path: "/portgroups", Policy: rule + "create", Success: 201, Handler: a.createPortgroup},
-		{Method: "GET", Path: "/portgroups/detail", Policy: rule + "list", Success: 200, Handler: a.listPortgroups(true)},
-		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showPortgroup},
-		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: a.updatePortgroup},
-		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: a.deletePortgroup},
-		{Method: "GET", Path: "/nodes/{node}/portgroups", Policy: rule + "get", Success: 200, Handler: a.listPortgroups(false)},
-		{Method: "GET", Path: "/nodes/{node}/portgroups/detail", Policy: rule + "get", Success: 200, Handler: a.listPortgroups(true)},
+		{Method: "GET", Path: "/portgroups", Policy: rule + "list", Success: 200, Handler: portgroups.lister(a, false)},
+		{Method: "POST", Path: "/portgroups", Policy: rule + "create", Success: 201, Handler: portgroups.maker(a)},
+		{Method: "GET", Path: "/portgroups/detail", Policy: rule + "list", Success: 200, Handler: portgroups.lister(a, true)},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: portgroups.shower(a)},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: portgroups.patcher(a)},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: portgroups.remover(a)},
+		{Method: "GET", Path: "/nodes/{node}/portgroups", Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, false)},
+		{Method: "GET", Path: "/nodes/{node}/portgroups/detail", Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, true)},
 		{Method: "GET", Path: one + "/ports", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: a.listGroupsPorts(false)},
 		{Method: "GET", Path: one + "/ports/detail", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: a.listGroupsPorts(true)},
 	}
@@ -114,32 +114,99 @@ func (a *API) portgroupOperations() []rest.Operation {
 func (a *API) templateOperations() []rest.Operation {
 	const all, one, rule = "/deploy_templates", "/deploy_templates/{template}", "baremetal:deploy_template:"
 	rows := []rest.Operation{
-		{Method: "GET", Path: all, Policy: rule + "get", Success: 200, Handler: a.listDeployTemplates},
-		{Method: "POST", Path: all, Policy: rule + "create", Success: 201, Handler: a.createDeployTemplate},
-		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showDeployTemplate},
-		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: a.updateDeployTemplate},
-		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: a.deleteDeployTemplate},
+		{Method: "GET", Path: all, Policy: rule + "get", Success: 200, Handler: deployTemplates.lister(a, false)},
+		{Method: "POST", Path: all, Policy: rule + "create", Success: 201, Handler: deployTemplates.maker(a)},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: deployTemplates.shower(a)},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: deployTemplates.patcher(a)},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: deployTemplates.remover(a)},
 	}
+	since(rows, 55, rest.NewRoutingFault, "The API version does not allow deploy templates")
+	return append(rows, rest.Operation{Method: "GET", Path: "/shards", Versions: from(82), Policy: "baremetal:shards:get", Success: 200, Handler: a.listShards,
+		TooOld: faults.New(faults.NotFound, "NotFound", "The API version does not allow shards")})
+}
+
+// since gives rows the version that has them: to those that read, older ones say
+// that nothing is there, to others that nothing can be done; fault makes it, of a
+// status and a text.
+func since(rows []rest.Operation, minor int, fault func(int, string) error, text string) {
 	for i := range rows {
 		status := 405
 		if rows[i].Method == "GET" {
 			status = 404
 		}
-		rows[i].Versions, rows[i].TooOld = from(55), rest.NewRoutingFault(status, "The API version does not allow deploy templates")
+		if rows[i].TooOld == nil {
+			rows[i].Versions, rows[i].TooOld = from(minor), fault(status, text)
+		}
 	}
-	return append(rows, rest.Operation{Method: "GET", Path: "/shards", Versions: from(82), Policy: "baremetal:shards:get", Success: 200, Handler: a.listShards,
-		TooOld: faults.New(faults.NotFound, "NotFound", "The API version does not allow shards")})
+}
+
+func (a *API) allocationOperations() []rest.Operation {
+	const all, one, rule, text = "/allocations", "/allocations/{allocation}", "baremetal:allocation:", "The API version does not allow allocations"
+	rows := []rest.Operation{
+		{Method: "GET", Path: all, Policy: rule + "list", Success: 200, Handler: allocations.lister(a, false)},
+		{Method: "POST", Path: all, Policy: rule + "create", Success: 201, Handler: allocations.maker(a)},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: allocations.shower(a)},
+		{Method: "PATCH", Path: one, Versions: from(57), TooOld: refusal(405, "The API version does not allow updating allocations"),
+			Policy: rule + "update", Success: 200, Handler: allocations.patcher(a)},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: allocations.remover(a)},
+		{Method: "GET", Path: "/nodes/{node}/allocation", Policy: rule + "get", Success: 200, Handler: a.showNodesAllocation,
+			Versions: from(52), TooOld: rest.NewRoutingFault(404, text)},
+		{Method: "DELETE", Path: "/nodes/{node}/allocation", Policy: rule + "delete", Success: 204, Handler: a.deleteNodesAllocation,
+			Versions: from(52), TooOld: rest.NewRoutingFault(404, text)},
+	}
+	since(rows, 52, refusal, text)
+	return targeted(rows)
+}
+
+// targeted rows ask their rules of what they find.
+func targeted(rows []rest.Operation) []rest.Operation {
+	for i := range rows {
+		rows[i].Targeted = true
+	}
+	return rows
+}
+
+func (a *API) runbookOperations() []rest.Operation {
+	const all, one, rule = "/runbooks", "/runbooks/{runbook}", "baremetal:runbook:"
+	books := targeted([]rest.Operation{
+		{Method: "GET", Path: all, Policy: rule + "list", Success: 200, Handler: runbooks.lister(a, false)},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: runbooks.shower(a)},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: runbooks.patcher(a)},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: runbooks.remover(a)},
+	})
+	books = append(books, rest.Operation{Method: "POST", Path: all, Policy: rule + "create", Success: 201, Handler: runbooks.maker(a)})
+	since(books, 92, rest.NewRoutingFault, "The API version does not allow runbooks")
+	traits := targeted([]rest.Operation{
+		{Method: "GET", Path: one + "/traits", Policy: rule + "get", Success: 200, Handler: a.listRunbookTraits},
+		{Method: "PUT", Path: one + "/traits", Policy: rule + "update", Success: 204, Handler: a.setRunbookTraits},
+		{Method: "DELETE", Path: one + "/traits", Policy: rule + "update", Success: 204, Handler: a.removeRunbookTraits},
+		{Method: "PUT", Path: one + "/traits/{trait}", Policy: rule + "update", Success: 204, Handler: a.addRunbookTrait},
+		{Method: "DELETE", Path: one + "/traits/{trait}", Policy: rule + "update", Success: 204, Handler: a.removeRunbookTraits},
+	})
+	for i := range traits {
+		traits[i].Versions, traits[i].TooOld = from(112), rest.NewRoutingFault(404, "The API version does not allow runbook traits")
+	}
+	const rules, ruleOne, of = "/inspection_rules", "/inspection_rules/{rule}", "baremetal:inspection_rule:"
+	inspections := []rest.Operation{
+		{Method: "GET", Path: rules, Policy: of + "get", Success: 200, Handler: inspectionRules.lister(a, false)},
+		{Method: "POST", Path: rules, Policy: of + "create", Success: 201, Handler: inspectionRules.maker(a)},
+		{Method: "GET", Path: ruleOne, Policy: of + "get", Success: 200, Handler: inspectionRules.shower(a)},
+		{Method: "PATCH", Path: ruleOne, Policy: of + "update", Success: 200, Handler: inspectionRules.patcher(a)},
+		{Method: "DELETE", Path: ruleOne, Policy: of + "delete", Success: 204, Handler: inspectionRules.remover(a)},
+	}
+	since(inspections, 96, refusal, "The API version does not allow inspection rules")
+	return slices.Concat(books, traits, inspections)
 }
 
 func (a *API) chassisOperations() []rest.Operation {
 	const one, rule = "/chassis/{chassis}", "baremetal:chassis:"
 	return []rest.Operation{
-		{Method: "GET", Path: "/chassis", Policy: rule + "get", Success: 200, Handler: a.listChassis(false)},
-		{Method: "POST", Path: "/chassis", Policy: rule + "create", Success: 201, Handler: a.createChassis},
-		{Method: "GET", Path: "/chassis/detail", Policy: rule + "get", Success: 200, Handler: a.listChassis(true)},
-		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showChassis},
-		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: a.updateChassis},
-		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: a.deleteChassis},
+		{Method: "GET", Path: "/chassis", Policy: rule + "get", Success: 200, Handler: chassis.lister(a, false)},
+		{Method: "POST", Path: "/chassis", Policy: rule + "create", Success: 201, Handler: chassis.maker(a)},
+		{Method: "GET", Path: "/chassis/detail", Policy: rule + "get", Success: 200, Handler: chassis.lister(a, true)},
+		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: chassis.shower(a)},
+		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: chassis.patcher(a)},
+		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: chassis.remover(a)},
 		{Method: "GET", Path: one + "/nodes", Policy: "baremetal:node:list", Targeted: true, Success: 200, Handler: a.listNodes(false)},
 		{Method: "GET", Path: one + "/nodes/detail", Policy: "baremetal:node:list", Targeted: true, Success: 200, Handler: a.listNodes(true)},
 	}

@@ -211,6 +211,28 @@ func TestEnrolment(t *testing.T) {
 	o.does(nil, "deploy", "template", "delete", "CUSTOM_BIOS")
 	o.does(&list, "shard", "list")
 
+	o.does(&template, "allocation", "create", "--resource-class", "silver", "--name", "mine", "--trait", "CUSTOM_B", "--candidate-node", "n1", "--extra", "a=1")
+	o.does(nil, "allocation", "set", "mine", "--extra", "b=2")
+	o.does(nil, "allocation", "unset", "mine", "--extra", "a")
+	o.does(&template, "allocation", "show", "mine")
+	if template["state"] != "error" || !strings.Contains(template["last_error"].(string), "none of the requested nodes are available") {
+		t.Errorf("of a node that is not available: %v", template)
+	}
+	o.does(&list, "allocation", "list", "--long", "--state", "error")
+	o.refused("Allocation for node n1 was not found", "allocation", "show", "--node", "n1")
+	o.does(nil, "allocation", "delete", "mine")
+	o.does(&template, "runbook", "create", "--name", "CUSTOM_BOOK", "--public", "true", "--steps", `[{"interface": "bios", "step": "apply_configuration", "args": {"settings": []}, "order": 1}]`)
+	o.does(nil, "runbook", "set", "CUSTOM_BOOK", "--extra", "a=1")
+	o.does(nil, "runbook", "unset", "CUSTOM_BOOK", "--extra", "a")
+	o.does(&list, "runbook", "list", "--long")
+	o.does(&template, "runbook", "show", "CUSTOM_BOOK")
+	o.does(nil, "runbook", "delete", "CUSTOM_BOOK")
+	o.does(&template, "inspection", "rule", "create", "--actions", `[{"op": "log", "args": {"msg": "seen"}}]`, "--description", "d", "--priority", "5")
+	rule := template["uuid"].(string)
+	o.does(nil, "inspection", "rule", "set", rule, "--description", "e")
+	o.does(&list, "inspection", "rule", "list", "--long")
+	o.does(nil, "inspection", "rule", "delete", rule)
+
 	o.refused("A node with name n1 already exists.", "node", "create", "--driver", "redfish", "--name", "n1")
 	o.refused("No valid host was found", "node", "create", "--driver", "nothing")
 	o.refused("could not be found", "node", "show", "nobody")

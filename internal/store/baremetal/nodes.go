@@ -5,6 +5,7 @@ package baremetal
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"holdfast.dev/internal/faults"
@@ -28,7 +29,7 @@ type Node struct {
 	ResourceClass  *string `json:"resource_class"`
 	Shard          *string `json:"shard"`
 	ConductorGroup string  `json:"conductor_group"`
-	AllocationUUID *string `json:"allocation_uuid"`
+	AllocationUUID *string `json:"allocation_uuid" write:"once"`
 	// Conductor is who works on the node's requests.
 	Conductor *string `json:"conductor" db:"-"`
 
@@ -100,7 +101,8 @@ func (n *Node) Position() provision.Position {
 	return p
 }
 
-var nodes = newTable("baremetal.nodes", map[string]func(*Node) error{
+// Nodes are the nodes.
+var Nodes = newTable("baremetal.nodes", "NodeNotFound", "Node %s could not be found.", map[string]func(*Node) error{
 	"nodes_uuid_key": func(n *Node) error {
 		return faults.New(faults.Conflict, "NodeAlreadyExists", "A node with UUID %s already exists.", n.UUID)
 	},
@@ -124,45 +126,6 @@ func text(s *string) string {
 		return "None"
 	}
 	return *s
-}
-
-// CreateNode adds a node.
-func CreateNode(ctx context.Context, tx store.Tx, n *Node) error { return nodes.insert(ctx, tx, n) }
-
-// UpdateNode writes what users may say of a node; what operations say of it
-// (states, steps, reservation) stays as it is.
-func UpdateNode(ctx context.Context, tx store.Tx, n *Node) error { return nodes.update(ctx, tx, n) }
-
-// FindNode gives the node with a uuid or, if byName, a name.
-func FindNode(ctx context.Context, q store.Queryer, ident string, byName bool) (*Node, error) {
-	return findNode(ctx, q, ident, byName, false)
-}
-
-// LockNode is FindNode that keeps the node as it is until the transaction ends.
-func LockNode(ctx context.Context, tx store.Tx, ident string, byName bool) (*Node, error) {
-	return findNode(ctx, tx, ident, byName, true)
-}
-
-func findNode(ctx context.Context, q store.Queryer, ident string, byName, lock bool) (*Node, error) {
-	where := "t.uuid = $1"
-	if !IsUUID(ident) {
-		if where = "t.name = $1"; !byName {
-			where = "false AND t.name = $1"
-		}
-	}
-	n, err := nodes.find(ctx, q, lock, where, ident)
-	return n, said(err, "NodeNotFound", "Node %s could not be found.", ident)
-}
-
-// ListNodes gives a page of nodes.
-func ListNodes(ctx context.Context, q store.Queryer, l List) ([]*Node, error) {
-	return nodes.list(ctx, q, l)
-}
-
-// DeleteNode takes a node away, with its ports and traits.
-func DeleteNode(ctx context.Context, tx store.Tx, n *Node) error {
-	_, err := tx.Exec(ctx, `DELETE FROM baremetal.nodes WHERE uuid = $1`, n.UUID)
-	return store.Translate(err)
 }
 
 // HasChildren says whether other nodes are part of a node.
@@ -198,4 +161,33 @@ func RemoveTrait(ctx context.Context, tx store.Tx, nodeUUID, trait string) error
 		return faults.New(faults.NotFound, "NodeTraitNotFound", "Node %s doesn't have a trait '%s'", nodeUUID, trait)
 	}
 	return store.Translate(err)
+}
+
+// NodeIDs gives the ids of nodes that are named by ids or names, in that order;
+// of a project, empty for any. Errors: NotFound.
+func NodeIDs(ctx context.Context, q store.Queryer, idents []string, project string) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT uuid, name FROM baremetal.nodes WHERE (uuid::text = ANY ($1) OR name = ANY ($1)) AND ($2 = '' OR owner = $2 OR lessee = $2)`, idents, project)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	found, err := collect(rows, func(n *Node) []any { return []any{&n.UUID, &n.Name} })
+	if err != nil {
+		return nil, err
+	}
+	by := map[string]string{}
+	for _, n := range found {
+		by[n.UUID], by[text(n.Name)] = n.UUID, n.UUID
+	}
+	ids, missing := []string{}, []string{}
+	for _, ident := range idents {
+		if id, ok := by[ident]; ok {
+			ids = append(ids, id)
+		} else {
+			missing = append(missing, ident)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, faults.New(faults.NotFound, "NodeNotFound", "Nodes cannot be found: %s", strings.Join(missing, ", "))
+	}
+	return ids, nil
 }

@@ -1,6 +1,7 @@
 package baremetal
 
-// Ports: the nodes' network interfaces.
+// Ports and port groups: the nodes' network interfaces, and those that work as
+// one.
 
 import (
 	"context"
@@ -32,7 +33,8 @@ type Port struct {
 	UpdatedAt           *time.Time      `json:"updated_at"`
 }
 
-var ports = newTable("baremetal.ports", map[string]func(*Port) error{
+// Ports are the ports.
+var Ports = newTable("baremetal.ports", "PortNotFound", "Port %s could not be found.", map[string]func(*Port) error{
 	"ports_uuid_key": func(p *Port) error {
 		return faults.New(faults.Conflict, "PortAlreadyExists", "A port with UUID %s already exists.", p.UUID)
 	},
@@ -50,40 +52,48 @@ var ports = newTable("baremetal.ports", map[string]func(*Port) error{
 	},
 })
 
-// CreatePort adds a port.
-func CreatePort(ctx context.Context, tx store.Tx, p *Port) error { return ports.insert(ctx, tx, p) }
-
-// UpdatePort writes a port.
-func UpdatePort(ctx context.Context, tx store.Tx, p *Port) error { return ports.update(ctx, tx, p) }
-
-// FindPort gives the port with a uuid or, if byName, a name.
-func FindPort(ctx context.Context, q store.Queryer, ident string, byName bool) (*Port, error) {
-	return findPort(ctx, q, ident, byName, false)
+// Portgroup is a row of baremetal.portgroups; fields as in Node.
+type Portgroup struct {
+	UUID            string          `json:"uuid" write:"once"`
+	NodeUUID        string          `json:"node_uuid"`
+	Address         *string         `json:"address"`
+	Name            *string         `json:"name"`
+	Mode            *string         `json:"mode"`
+	PhysicalNetwork *string         `json:"physical_network"`
+	Category        *string         `json:"category"`
+	Properties      json.RawMessage `json:"properties"`
+	Extra           json.RawMessage `json:"extra"`
+	InternalInfo    json.RawMessage `json:"internal_info"`
+	StandalonePorts bool            `json:"standalone_ports_supported"`
+	Dynamic         bool            `json:"dynamic_portgroup"`
+	CreatedAt       time.Time       `json:"created_at"`
+	UpdatedAt       *time.Time      `json:"updated_at"`
 }
 
-// LockPort is FindPort that keeps the port as it is until the transaction ends.
-func LockPort(ctx context.Context, tx store.Tx, ident string, byName bool) (*Port, error) {
-	return findPort(ctx, tx, ident, byName, true)
+// Portgroups are the port groups.
+var Portgroups = newTable("baremetal.portgroups", "PortgroupNotFound", "Portgroup %s could not be found.", map[string]func(*Portgroup) error{
+	"portgroups_uuid_key": func(g *Portgroup) error {
+		return faults.New(faults.Conflict, "PortgroupAlreadyExists", "A portgroup with UUID %s already exists.", g.UUID)
+	},
+	"portgroups_address_key": func(g *Portgroup) error {
+		return faults.New(faults.Conflict, "PortgroupMACAlreadyExists", "A portgroup with MAC address %s already exists.", text(g.Address))
+	},
+	"portgroups_name_key": func(g *Portgroup) error {
+		return faults.New(faults.Conflict, "PortgroupDuplicateName", "A portgroup with name %s already exists.", text(g.Name))
+	},
+	"ports_portgroup_fkey": NotEmpty,
+	"portgroups_node_fkey": func(g *Portgroup) error {
+		return faults.New(faults.Invalid, "NodeNotFound", "Node %s could not be found.", g.NodeUUID)
+	},
+})
+
+// NotEmpty is the refusal of what a port group's ports forbid.
+func NotEmpty(g *Portgroup) error {
+	return faults.New(faults.Invalid, "PortgroupNotEmpty", "Cannot complete the requested action because portgroup %s contains ports.", g.UUID)
 }
 
-func findPort(ctx context.Context, q store.Queryer, ident string, byName, lock bool) (*Port, error) {
-	where := "t.uuid = $1"
-	if !IsUUID(ident) {
-		if where = "t.name = $1"; !byName {
-			where = "false AND t.name = $1"
-		}
-	}
-	p, err := ports.find(ctx, q, lock, where, ident)
-	return p, said(err, "PortNotFound", "Port %s could not be found.", ident)
-}
-
-// ListPorts gives a page of ports.
-func ListPorts(ctx context.Context, q store.Queryer, l List) ([]*Port, error) {
-	return ports.list(ctx, q, l)
-}
-
-// DeletePort takes a port away.
-func DeletePort(ctx context.Context, tx store.Tx, p *Port) error {
-	_, err := tx.Exec(ctx, `DELETE FROM baremetal.ports WHERE uuid = $1`, p.UUID)
-	return store.Translate(err)
+// PortgroupHasPorts says whether ports are in a port group.
+func PortgroupHasPorts(ctx context.Context, q store.Queryer, uuid string) (has bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM baremetal.ports WHERE portgroup_uuid = $1)`, uuid).Scan(&has)
+	return has, store.Translate(err)
 }

@@ -18,13 +18,16 @@ import (
 	"holdfast.dev/internal/store"
 )
 
-// table is how the rows of one struct are kept. A field's column is its json
+// Table is how the rows of one struct are kept. A field's column is its json
 // name; one tagged `db:"-"` is not stored, and one tagged `sql` is computed.
-type table[T any] struct {
+type Table[T any] struct {
 	name    string
 	columns []column
-	// taken are the refusals of rows whose unique value another row has, by
-	// constraint.
+	// code and text are the fault of a row that isn't there; %s is how it was
+	// asked for.
+	code, text string
+	// taken are the refusals by constraint: of rows whose unique value another row
+	// has, and of those that others need.
 	taken map[string]func(*T) error
 }
 
@@ -36,8 +39,8 @@ type column struct {
 }
 
 // newTable reads the columns from the struct's tags.
-func newTable[T any](name string, taken map[string]func(*T) error) *table[T] {
-	t := &table[T]{name: name, taken: taken}
+func newTable[T any](name, code, text string, taken map[string]func(*T) error) *Table[T] {
+	t := &Table[T]{name: name, code: code, text: text, taken: taken}
 	of := reflect.TypeFor[T]()
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -54,7 +57,7 @@ func newTable[T any](name string, taken map[string]func(*T) error) *table[T] {
 }
 
 // selected is the list of columns as a query names them.
-func (t *table[T]) selected() string {
+func (t *Table[T]) selected() string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		names[i] = "t." + c.name
@@ -66,7 +69,7 @@ func (t *table[T]) selected() string {
 }
 
 // targets are the row's fields to scan into.
-func (t *table[T]) targets(row *T) []any {
+func (t *Table[T]) targets(row *T) []any {
 	v := reflect.ValueOf(row).Elem()
 	all := make([]any, len(t.columns))
 	for i, c := range t.columns {
@@ -75,8 +78,8 @@ func (t *table[T]) targets(row *T) []any {
 	return all
 }
 
-// insert adds a row.
-func (t *table[T]) insert(ctx context.Context, tx store.Tx, row *T) error {
+// Create adds a row.
+func (t *Table[T]) Create(ctx context.Context, tx store.Tx, row *T) error {
 	v := reflect.ValueOf(row).Elem()
 	var names, places []string
 	var values []any
@@ -91,8 +94,9 @@ func (t *table[T]) insert(ctx context.Context, tx store.Tx, row *T) error {
 	return t.translate(err, row)
 }
 
-// update writes a row as it is now, found by its uuid, its first column.
-func (t *table[T]) update(ctx context.Context, tx store.Tx, row *T) error {
+// Update writes a row as it is now, found by its uuid, its first column; what is
+// written once stays as it is.
+func (t *Table[T]) Update(ctx context.Context, tx store.Tx, row *T) error {
 	v := reflect.ValueOf(row).Elem()
 	var sets []string
 	values := []any{v.Field(t.columns[0].index).Interface()}
@@ -107,9 +111,47 @@ func (t *table[T]) update(ctx context.Context, tx store.Tx, row *T) error {
 	return t.translate(err, row)
 }
 
+// Find gives the row with a uuid or, if byName, a name. Errors: NotFound in the
+// table's words.
+func (t *Table[T]) Find(ctx context.Context, q store.Queryer, ident string, byName bool) (*T, error) {
+	return t.ident(ctx, q, ident, byName, false)
+}
+
+// Lock is Find that keeps the row as it is until the transaction ends.
+func (t *Table[T]) Lock(ctx context.Context, tx store.Tx, ident string, byName bool) (*T, error) {
+	return t.ident(ctx, tx, ident, byName, true)
+}
+
+func (t *Table[T]) ident(ctx context.Context, q store.Queryer, ident string, byName, lock bool) (*T, error) {
+	where := "t.uuid = $1"
+	if !IsUUID(ident) {
+		if !byName {
+			return nil, t.Missing(ident)
+		}
+		where = "t.name = $1"
+	}
+	row, err := t.find(ctx, q, lock, where, ident)
+	if faults.Is(err, faults.NotFound) {
+		err = t.Missing(ident)
+	}
+	return row, err
+}
+
+// Missing is the fault of a row that isn't there.
+func (t *Table[T]) Missing(ident string) error {
+	return faults.New(faults.NotFound, t.code, t.text, ident)
+}
+
+// Delete takes a row away.
+func (t *Table[T]) Delete(ctx context.Context, tx store.Tx, row *T) error {
+	uuid := reflect.ValueOf(row).Elem().Field(t.columns[0].index).Interface()
+	_, err := tx.Exec(ctx, `DELETE FROM `+t.name+` WHERE uuid = $1`, uuid)
+	return t.translate(err, row)
+}
+
 // find gives the one row for which a condition holds; lock keeps it as it is
 // until the transaction ends. faults.NotFound with no text of its own.
-func (t *table[T]) find(ctx context.Context, q store.Queryer, lock bool, where string, args ...any) (*T, error) {
+func (t *Table[T]) find(ctx context.Context, q store.Queryer, lock bool, where string, args ...any) (*T, error) {
 	sql := `SELECT ` + t.selected() + ` FROM ` + t.name + ` t WHERE ` + where
 	if lock {
 		sql += ` FOR UPDATE OF t`
@@ -122,7 +164,7 @@ func (t *table[T]) find(ctx context.Context, q store.Queryer, lock bool, where s
 }
 
 // translate words a broken constraint.
-func (t *table[T]) translate(err error, row *T) error {
+func (t *Table[T]) translate(err error, row *T) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		if refusal, ok := t.taken[pg.ConstraintName]; ok {
@@ -149,9 +191,9 @@ type List struct {
 	Limit  int
 }
 
-// list gives a page of rows in one query. Rows that are equal by the sort key
+// List gives a page of rows in one query. Rows that are equal by the sort key
 // follow each other by their age, and null comes before everything.
-func (t *table[T]) list(ctx context.Context, q store.Queryer, l List) ([]*T, error) {
+func (t *Table[T]) List(ctx context.Context, q store.Queryer, l List) ([]*T, error) {
 	where, args := []string{"true"}, []any{}
 	bind := func(value any) string {
 		args = append(args, value)
@@ -169,10 +211,13 @@ func (t *table[T]) list(ctx context.Context, q store.Queryer, l List) ([]*T, err
 		order, beyond = "t.id DESC", "<"
 	}
 	if l.SortKey != "" && l.SortKey != "id" {
-		if !slices.ContainsFunc(t.columns, func(c column) bool { return c.name == l.SortKey && c.sql == "" }) {
+		i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == l.SortKey })
+		if i < 0 {
 			return nil, faults.New(faults.Invalid, "InvalidParameterValue", "The sort_key value %s is an invalid field for sorting", l.SortKey)
 		}
-		key = "t." + l.SortKey
+		if key = "t." + l.SortKey; t.columns[i].sql != "" {
+			key = t.columns[i].sql
+		}
 		order = key + " ASC NULLS FIRST, " + order
 		if l.Descending {
 			order = key + " DESC NULLS LAST, t.id DESC"
@@ -190,7 +235,7 @@ func (t *table[T]) list(ctx context.Context, q store.Queryer, l List) ([]*T, err
 }
 
 // after is the condition of the rows that follow the marker's.
-func (t *table[T]) after(key, beyond, marker string) string {
+func (t *Table[T]) after(key, beyond, marker string) string {
 	of := func(what string) string {
 		return `(SELECT ` + what + ` FROM ` + t.name + ` t WHERE t.uuid = ` + marker + `)`
 	}
@@ -222,11 +267,3 @@ func collect[T any](rows pgx.Rows, targets func(*T) []any) ([]*T, error) {
 
 // IsUUID says whether an id can be in a uuid column; others are simply not found.
 func IsUUID(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
-
-// said gives an error that is NotFound the text of what wasn't found.
-func said(err error, code, format string, args ...any) error {
-	if faults.Is(err, faults.NotFound) {
-		return faults.Wrap(err, faults.NotFound, code, format, args...)
-	}
-	return err
-}

@@ -11,7 +11,9 @@ import (
 
 // baremetalBodies are the schemas of the bare metal service that the product
 // reads, by their names in the contract.
-var baremetalBodies = []string{"chassis_create", "deploy_template_create", "json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "trait"}
+var baremetalBodies = []string{"allocation_create", "chassis_create", "continue_inspection_body", "deploy_template_create", "heartbeat_body", "inspection_rule_create",
+	"json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "runbook_create_1_112", "runbook_create_1_92_to_1_111",
+	"runbook_traits_put", "trait", "vif_attach", "vmedia_attach"}
 
 // Baremetal gives the text of schemas/baremetal/bodies.json: the schemas, with
 // what they refer to in its place. Network data is taken as any object, since
