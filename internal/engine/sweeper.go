@@ -112,7 +112,7 @@ func (s *Sweeper) examine(ctx context.Context, op Operation) error {
 // seen notes that the workflow is there, and what an operator does to it.
 func (s *Sweeper) seen(ctx context.Context, id, hold string) error {
 	_, err := s.engine.db.Pool.Exec(ctx, `UPDATE engine.operations SET checked_at = now(), hold = $2
-		WHERE id = $1 AND finished_at IS NULL`, id, hold)
+		WHERE id = $1 AND `+unended, id, hold)
 	return store.Translate(err)
 }
 

@@ -60,7 +60,7 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 				soft_deleted_at = CASE WHEN NOT $6 AND COALESCE($2, vm_state) = 'soft-delete' THEN COALESCE(soft_deleted_at, now()) END,
 				terminated_at = CASE WHEN $6 THEN now() ELSE terminated_at END,
 				updated_at    = now()
-			FROM was WHERE s.id = was.id AND deleted_at IS NULL
+			FROM was WHERE s.id = was.id AND `+live+`
 			RETURNING s.id, project_id, vcpus, memory_mb,
 				(s.deleted_at IS NULL AND s.soft_deleted_at IS NULL)::integer - was.counted::integer AS more
 		), told AS (
