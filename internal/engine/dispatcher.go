@@ -52,8 +52,8 @@ func (d *Dispatcher) Tick(ctx context.Context) error {
 func (d *Dispatcher) startAll(ctx context.Context) error {
 	due, err := collect(ctx, d.engine.db.Pool, `SELECT `+columns+` FROM engine.operations o
 		WHERE finished_at IS NULL AND dispatched_at IS NULL AND start_after <= now()
-			AND NOT EXISTS (SELECT FROM engine.operations older WHERE older.finished_at IS NULL
-				AND older.dispatched_at > now() - $2::interval AND older.created_at < o.created_at)
+			AND created_at <= COALESCE((SELECT min(older.created_at) FROM engine.operations older
+				WHERE older.finished_at IS NULL AND older.dispatched_at > now() - $2::interval), 'infinity')
 		ORDER BY start_after LIMIT $1`, dispatchBatch, starterGrace)
 	if err != nil {
 		return err

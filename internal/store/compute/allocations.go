@@ -115,7 +115,7 @@ func HasClaim(ctx context.Context, q store.Queryer, serverID, hostID string) (bo
 // being done: what weighs on its disks.
 func BuildingOn(ctx context.Context, q store.Queryer) (map[string]int, error) {
 	rows, err := q.Query(ctx, `SELECT a.host_id::text, count(DISTINCT a.server_id) FROM compute.allocations a
-		JOIN compute.servers s ON s.id = a.server_id WHERE s.task_state IS NOT NULL GROUP BY a.host_id`)
+		JOIN compute.servers s ON s.id = a.server_id WHERE s.operation_id IS NOT NULL AND s.task_state IS NOT NULL GROUP BY a.host_id`)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

@@ -69,11 +69,15 @@ func LockServerGroup(ctx context.Context, tx store.Tx, id string) (*ServerGroup,
 
 // LockGroupOf is LockServerGroup of a server's group; nil if it has none.
 func LockGroupOf(ctx context.Context, tx store.Tx, serverID string) (*ServerGroup, error) {
-	groups, err := GroupsOf(ctx, tx, serverID)
-	if err != nil || groups[serverID] == "" {
-		return nil, err
+	var id string
+	err := tx.QueryRow(ctx, `SELECT group_id::text FROM compute.server_group_members WHERE server_id = $1`, serverID).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
 	}
-	g, err := LockServerGroup(ctx, tx, groups[serverID])
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	g, err := LockServerGroup(ctx, tx, id)
 	if faults.Is(err, faults.NotFound) {
 		return nil, nil // deleted meanwhile
 	}
