@@ -9,6 +9,7 @@
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
+# make suites  tempest from PyPI against the development cloud, to docs/results; TESTS=regexp runs some of it
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
@@ -17,7 +18,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos properties bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision integration-ironicclient check lint clean
+.PHONY: dev build test chaos properties bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision integration-ironicclient suites check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -132,6 +133,17 @@ integration-moves: bin/holdfast-temporal
 	  echo "\`make integration-moves\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: two hosts on one machine, with libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1). What each test does and asserts stands in \`integration/walk\` and \`activities/libvirt/qemu/migrate_test.go\`."; echo; \
 	  echo '```'; grep -E '^ *--- |_test.go:[0-9]+: (downtime|uptime|the client|[0-9]+ records)|^(ok|FAIL)' $(MOVES_LOG); echo '```'; } > docs/results/integration-moves.md; \
 	grep -E '^ *--- |^ +[a-z_]+\.go:|^(ok|FAIL)' $(MOVES_LOG); exit $$code
+
+SUITES_LOG := bin/suites.log
+SUITES_REPORT := $(CURDIR)/docs/results/suites.md
+
+suites: bin/holdfast-temporal
+	@mkdir -p docs/results; report=$$(mktemp); \
+	HOLDFAST_TEST_REPORT=$$report HOLDFAST_TEST_ONLY='$(TESTS)' go test -count=1 -timeout 120m -tags real -v ./integration/tempest > $(SUITES_LOG) 2>&1; code=$$?; \
+	if [ -s $$report ]; then { echo '# Suites'; echo; \
+	  echo "\`make suites\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: tempest $$(.venv/tempest/bin/pip show tempest | sed -n 's/^Version: //p') from PyPI against \`holdfast dev --driver simulated --hosts 2\` and its companions. What is run, and why the rest is not, stands in \`integration/tempest\`."; echo; \
+	  cat $$report; } > $(SUITES_REPORT); else cat $(SUITES_LOG); fi; rm -f $$report; \
+	grep -E '^ +suites_test.go:[0-9]+: |^(ok|FAIL)' $(SUITES_LOG); exit $$code
 
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

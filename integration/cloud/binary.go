@@ -38,6 +38,9 @@ func (t Tests) Run() int {
 	return code
 }
 
+// Binary is the path of the binary under test.
+func Binary() (string, error) { return binary() }
+
 var binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(BinaryVariable); path != "" {
 		return path, nil
