@@ -53,12 +53,9 @@ func (a *API) createFlavor(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	flavor := asked.flavor()
+	// Nobody may use a private one yet, not even who makes it.
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		if err := compute.CreateFlavor(r.Context(), tx, flavor); err != nil || flavor.Public {
-			return err
-		}
-		// Who makes a private flavor may use it.
-		return compute.AddFlavorAccess(r.Context(), tx, flavor.ID, r.Identity.ProjectID)
+		return compute.CreateFlavor(r.Context(), tx, flavor)
 	})
 	if err != nil {
 		return nil, err

@@ -61,15 +61,42 @@ func (s *Service) show(w http.ResponseWriter, r *http.Request, caller *service.C
 	return service.JSON(w, http.StatusOK, i.view())
 }
 
+// change is one of a patch. In the older of the two types the operation's name is
+// the path's key.
+type change struct {
+	Op      string `json:"op"`
+	Path    string `json:"path"`
+	Value   any    `json:"value"`
+	Add     string `json:"add"`
+	Replace string `json:"replace"`
+	Remove  string `json:"remove"`
+}
+
+const olderPatch = "application/openstack-images-v2.0-json-patch"
+
+// newer is a change of the older type in the words of the newer one.
+func (c change) newer() change {
+	switch {
+	case c.Add != "":
+		c.Op, c.Path = "add", c.Add
+	case c.Replace != "":
+		c.Op, c.Path = "replace", c.Replace
+	case c.Remove != "":
+		c.Op, c.Path = "remove", c.Remove
+	}
+	return c
+}
+
 // patch is one list of changes to fields, applied whole or not at all.
 func (s *Service) patch(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
-	var changes []struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
+	var changes []change
 	if err := service.Decode(r, &changes); err != nil {
 		return err
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), olderPatch) {
+		for i := range changes {
+			changes[i] = changes[i].newer()
+		}
 	}
 	i, err := s.change(r.Context(), caller, r.PathValue("id"), func(i *record) error {
 		for _, c := range changes {
@@ -100,6 +127,14 @@ func (s *Service) patch(w http.ResponseWriter, r *http.Request, caller *service.
 		return err
 	}
 	return service.JSON(w, http.StatusOK, i.view())
+}
+
+// listTasks lists what is done to an image in the background: nothing here.
+func (s *Service) listTasks(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
+	if _, err := s.get(r.Context(), caller, r.PathValue("id")); err != nil {
+		return err
+	}
+	return service.JSON(w, http.StatusOK, map[string]any{"tasks": []any{}})
 }
 
 func (s *Service) tag(add bool) service.Endpoint {

@@ -55,6 +55,7 @@ func New(cfg Config) (*Service, error) {
 	rt.Handle("GET /v2/images/{id}/file", s.download)
 	rt.Handle("PUT /v2/images/{id}/stage", s.stage)
 	rt.Handle("POST /v2/images/{id}/import", s.importImage)
+	rt.Handle("GET /v2/images/{id}/tasks", s.listTasks)
 	rt.Handle("POST /v2/images/{id}/actions/deactivate", s.become("deactivated"))
 	rt.Handle("POST /v2/images/{id}/actions/reactivate", s.become("active"))
 	rt.Handle("GET /v2/images/{id}/members", s.listMembers)

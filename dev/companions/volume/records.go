@@ -242,17 +242,13 @@ func shown(r *http.Request, caller *service.Caller, v *record, attached []*attac
 		"volume_type": v.TypeName, "availability_zone": v.Zone, "bootable": strconv.FormatBool(v.Bootable), "encrypted": false,
 		"multiattach": v.Multiattach, "attachments": list, "metadata": v.Metadata, "snapshot_id": v.SnapshotID, "source_volid": v.SourceVolid,
 		"consistencygroup_id": nil, "replication_status": nil, "created_at": stamp(&v.CreatedAt), "updated_at": stamp(&v.UpdatedAt),
-		"os-vol-tenant-attr:tenant_id": v.ProjectID, "links": selfLinks(r, caller, "volumes", v.ID),
+		"links": selfLinks(r, caller, "volumes", v.ID),
 	}
 	if v.Readonly {
 		view["metadata"] = withKey(v.Metadata, "readonly", "True")
 	}
-	if len(v.ImageMetadata) > 0 {
-		view["volume_image_metadata"] = v.ImageMetadata
-	}
 	if caller.Admin() {
-		view["os-vol-host-attr:host"] = hostName
-		view["os-vol-mig-status-attr:migstat"], view["os-vol-mig-status-attr:name_id"], view["migration_status"] = nil, nil, nil
+		view["migration_status"] = nil
 	}
 	for since, fields := range map[int]map[string]any{
 		13: {"group_id": nil}, 48: {"service_uuid": nil, "shared_targets": false}, 61: {"cluster_name": nil},
@@ -263,6 +259,21 @@ func shown(r *http.Request, caller *service.Caller, v *record, attached []*attac
 				view[name] = value
 			}
 		}
+	}
+	return view
+}
+
+// described is a volume with what Cinder's extensions add where a volume is
+// looked at, but not in the answer to a change.
+func described(r *http.Request, caller *service.Caller, v *record, attached []*attachment) map[string]any {
+	view := shown(r, caller, v, attached)
+	view["os-vol-tenant-attr:tenant_id"] = v.ProjectID
+	if len(v.ImageMetadata) > 0 {
+		view["volume_image_metadata"] = v.ImageMetadata
+	}
+	if caller.Admin() {
+		view["os-vol-host-attr:host"] = hostName
+		view["os-vol-mig-status-attr:migstat"], view["os-vol-mig-status-attr:name_id"] = nil, nil
 	}
 	return view
 }

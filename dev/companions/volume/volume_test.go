@@ -103,6 +103,14 @@ func TestVolume(t *testing.T) {
 	if made.At("volume", "status") != "creating" || made.Header.Get("OpenStack-API-Version") != "volume 3.71" {
 		t.Errorf("volume %s", made.Text)
 	}
+	updated := f.Want(200, "admin", "PUT", "/v3/volumes/"+id, `{"volume":{"name":"v"}}`)
+	for _, change := range []ct.Answer{made, updated} {
+		for name := range change.At("volume").(map[string]any) {
+			if strings.HasPrefix(name, "os-vol-") || name == "volume_image_metadata" {
+				t.Errorf("a change answers with %s", name)
+			}
+		}
+	}
 	f.becomes("/v3/volumes/"+id, "volume", "available")
 	got := f.Want(200, "demo", "GET", "/v3/volumes/"+id, "").At("volume").(map[string]any)
 	for _, varies := range []string{"created_at", "updated_at", "links", "volume_type_id", "user_id"} {

@@ -72,7 +72,7 @@ func (s *Service) listVolumes(detail bool) service.Endpoint {
 		}
 		views := []any{}
 		for _, v := range page.items {
-			view := shown(r, caller, v, attached[v.ID])
+			view := described(r, caller, v, attached[v.ID])
 			if !detail {
 				view = map[string]any{"id": v.ID, "name": v.Name, "links": view["links"]}
 			}
@@ -114,9 +114,14 @@ func (s *Service) showVolume(w http.ResponseWriter, r *http.Request, caller *ser
 	if err != nil {
 		return err
 	}
-	return s.answerVolume(w, r, caller, http.StatusOK, v)
+	attached, err := s.attached(r.Context(), s.Pool, v)
+	if err != nil {
+		return err
+	}
+	return service.JSON(w, http.StatusOK, map[string]any{"volume": described(r, caller, v, attached[v.ID])})
 }
 
+// answerVolume is the answer to a change.
 func (s *Service) answerVolume(w http.ResponseWriter, r *http.Request, caller *service.Caller, status int, v *record) error {
 	attached, err := s.attached(r.Context(), s.Pool, v)
 	if err != nil {
