@@ -24,6 +24,7 @@ import (
 	"holdfast.dev/dev/netns"
 	"holdfast.dev/dev/supervise"
 	"holdfast.dev/internal/kvm"
+	"holdfast.dev/internal/libvirtd"
 )
 
 // Libvirt is a cloud's.
@@ -173,7 +174,7 @@ func (l *Libvirt) Process() *supervise.Process {
 	}
 	return &supervise.Process{
 		Name:    name,
-		Args:    l.inside("libvirtd", "--pid-file", "/run/libvirt/libvirtd.pid"),
+		Args:    l.inside(libvirtd.Command("--pid-file", "/run/libvirt/libvirtd.pid")...),
 		LogFile: l.LogFile,
 		Ready:   func(ctx context.Context) error { return answers(ctx, l.Socket()) },
 		Restart: l.Restart,

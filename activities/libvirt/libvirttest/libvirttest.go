@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	start "holdfast.dev/internal/libvirtd"
 )
 
 // Socket is where the tests' libvirtd listens.
@@ -53,18 +55,20 @@ func prepare() error {
 // daemon is one of libvirt's.
 type daemon struct {
 	name, socket string
-	cmd          *exec.Cmd
+	// command starts it.
+	command []string
+	cmd     *exec.Cmd
 }
 
 var (
-	virtlogd = &daemon{name: "virtlogd", socket: "/run/libvirt/virtlogd-sock"}
-	libvirtd = &daemon{name: "libvirtd", socket: Socket}
+	virtlogd = &daemon{name: "virtlogd", socket: "/run/libvirt/virtlogd-sock", command: []string{"virtlogd"}}
+	libvirtd = &daemon{name: "libvirtd", socket: Socket, command: start.Command()}
 )
 
 // start runs the daemon and waits until it listens.
 func (d *daemon) start() error {
 	_ = os.Remove("/run/" + d.name + ".pid") // of one that was killed
-	d.cmd = exec.Command(d.name)
+	d.cmd = exec.Command(d.command[0], d.command[1:]...)
 	if os.Getenv("HOLDFAST_TEST_LIBVIRT_LOG") != "" {
 		d.cmd.Stdout, d.cmd.Stderr = os.Stderr, os.Stderr
 	}
@@ -104,6 +108,16 @@ func Kill(t testing.TB) {
 // Start starts libvirtd after Kill.
 func Start(t testing.TB) {
 	t.Helper()
+	libvirtd.restart(t)
+}
+
+// StartAsLeft starts libvirtd after Kill, and leaves what the killed one has
+// noted of guests as it is.
+func StartAsLeft(t testing.TB) {
+	t.Helper()
+	whole := libvirtd.command
+	defer func() { libvirtd.command = whole }()
+	libvirtd.command = []string{"libvirtd"}
 	libvirtd.restart(t)
 }
 

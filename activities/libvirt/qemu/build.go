@@ -20,7 +20,7 @@ func (d *Driver) Build(ctx context.Context, spec steps.ServerSpec, confirm libvi
 	if err != nil {
 		return libvirt.Guest{}, err
 	}
-	now, err := g.state(ctx)
+	now, err := g.settled(ctx)
 	if err != nil {
 		return libvirt.Guest{}, err
 	}
@@ -85,7 +85,7 @@ func (g *guest) xml(spec steps.ServerSpec, disks []domain.Disk) (string, error) 
 // start runs the domain if it stands still. It is the line after which the
 // guest may have written to its disks and to the network.
 func (g *guest) start(ctx context.Context, spec steps.ServerSpec, confirm libvirt.Confirm) error {
-	if now, err := g.state(ctx); err != nil || now.active {
+	if now, err := g.settled(ctx); err != nil || now.active {
 		return err
 	}
 	if err := plug(ctx, spec.Ports); err != nil {
@@ -99,7 +99,7 @@ func (g *guest) start(ctx context.Context, spec steps.ServerSpec, confirm libvir
 		return err
 	})
 	if faults.Is(err, faults.Conflict) {
-		if now, looked := g.state(ctx); looked == nil && now.active {
+		if now, looked := g.settled(ctx); looked == nil && now.active {
 			return nil
 		}
 	}

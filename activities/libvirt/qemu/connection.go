@@ -21,7 +21,10 @@ const (
 	// startTime bounds the start of a guest, saveTime the writing of its memory.
 	startTime = 2 * time.Minute
 	saveTime  = 4 * time.Minute
-	dialTime  = 10 * time.Second
+	// endTime bounds the end of a guest: libvirt gives its process 15 s, and then
+	// waits 30 s for what else is done with the domain.
+	endTime  = time.Minute
+	dialTime = 10 * time.Second
 	// inFlight is how many calls libvirtd takes at once from one client by its
 	// default (max_client_requests); more would wait unseen in its socket.
 	inFlight = 5

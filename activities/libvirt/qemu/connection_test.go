@@ -4,7 +4,12 @@ package qemu
 // the daemon that all share, so they don't run beside others.
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -82,5 +87,54 @@ func TestTurnsAndClose(t *testing.T) {
 	}
 	if _, err := d.Inventory(t.Context()); !faults.Is(err, faults.Unavailable) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// libvirtd is killed when it has noted that a guest starts and not yet its
+// process. The next one would have it start for ever: Build doesn't take that for
+// a guest that runs, and a libvirtd that is started by internal/libvirtd has
+// forgotten it.
+func TestStartCutOff(t *testing.T) {
+	d, s := host(t, t.TempDir(), blank(), nil), spec()
+	defer clean(t, d, s.ServerID)
+	if _, err := d.Build(t.Context(), s, confirmed); err != nil {
+		t.Fatal(err)
+	}
+	libvirttest.Kill(t)
+	notes, err := filepath.Glob("/run/libvirt/qemu/*.xml")
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("libvirtd's notes are %v, %v", notes, err)
+	}
+	note, err := os.ReadFile(notes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := regexp.MustCompile(`<domstatus state='running' reason='\w+' pid='(\d+)'>`)
+	found := running.FindSubmatch(note)
+	if found == nil {
+		t.Fatalf("libvirtd's note is %.1000s", note)
+	}
+	pid, err := strconv.Atoi(string(found[1]))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err == nil {
+		note = running.ReplaceAll(note, []byte(`<domstatus state='paused' reason='starting up' pid='0'>`))
+		note = bytes.Replace(note, []byte("<domain type="), []byte("<job type='none' async='start'/>\n  <domain type="), 1)
+		err = os.WriteFile(notes[0], note, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	libvirttest.StartAsLeft(t)
+	d.patience = time.Second
+	if got, err := d.Build(t.Context(), s, confirmed); !faults.Is(err, faults.Unavailable) {
+		t.Errorf("a guest that starts for ever is built: %+v, %v", got, err)
+	}
+	libvirttest.Kill(t)
+	libvirttest.Start(t)
+	if got, err := d.Build(t.Context(), s, confirmed); err != nil || got.PowerState != libvirt.Running {
+		t.Errorf("after libvirtd's start: %+v, %v", got, err)
 	}
 }

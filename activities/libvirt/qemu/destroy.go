@@ -46,7 +46,7 @@ func (g *guest) kill(ctx context.Context, confirm libvirt.Confirm) error {
 	if err := confirm(); err != nil {
 		return err
 	}
-	err := g.domain(ctx, startTime, "end the domain", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error {
+	err := g.domain(ctx, endTime, "end the domain", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error {
 		return rpc.DomainDestroyFlags(d, golibvirt.DomainDestroyDefault)
 	})
 	if faults.Is(err, faults.NotFound) || faults.Is(err, faults.Conflict) {

@@ -69,6 +69,7 @@ type Driver struct {
 	onStep    func(serverID, step string)
 	hold      func(ctx context.Context, serverID, step string) error
 	poll      time.Duration
+	patience  time.Duration // with a start that an earlier call has begun
 }
 
 var (
@@ -87,7 +88,7 @@ func New(o Options) (*Driver, error) {
 	d := &Driver{
 		hostID: o.HostID,
 		dir:    filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration,
-		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond,
+		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond, patience: callTime,
 	}
 	err := os.MkdirAll(d.dir, 0o711)
 	if err == nil {

@@ -20,6 +20,8 @@ type state struct {
 	// active says that QEMU runs; run is libvirt's number of this run.
 	active bool
 	run    int32
+	// starting says that libvirt is at work on its start: it will run, or not.
+	starting bool
 }
 
 // powers by libvirt's states. One that is shutting down still runs.
@@ -63,12 +65,13 @@ func (g *guest) state(ctx context.Context) (state, error) {
 func (d *Driver) stateOf(ctx context.Context, domain golibvirt.Domain) (state, error) {
 	s := state{run: domain.ID}
 	err := d.daemon.call(ctx, callTime, "read the domain's state", func(rpc *golibvirt.Libvirt) error {
-		number, _, err := rpc.DomainGetState(domain, 0)
+		number, reason, err := rpc.DomainGetState(domain, 0)
 		if err != nil {
 			return err
 		}
 		s.power = powerStates[golibvirt.DomainState(number)]
 		s.active = golibvirt.DomainState(number) != golibvirt.DomainShutoff
+		s.starting = golibvirt.DomainState(number) == golibvirt.DomainPaused && golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedStartingUp
 		if s.active {
 			return nil
 		}
@@ -101,6 +104,17 @@ func (g *guest) until(ctx context.Context, patience time.Duration, wanted func(s
 		case <-tick.C:
 		}
 	}
+}
+
+// settled looks at the guest's domain when libvirt isn't starting it: a call that
+// was given up may have left it at that. Errors: Unavailable, also if it stays so,
+// which only libvirtd's restart ends (internal/libvirtd).
+func (g *guest) settled(ctx context.Context) (now state, err error) {
+	over, err := g.until(ctx, g.driver.patience, func(s state) bool { now = s; return !s.starting })
+	if err == nil && !over {
+		err = faults.New(faults.Unavailable, "GuestStarting", "libvirt does not come to an end of starting the guest of server %s", g.id)
+	}
+	return now, err
 }
 
 func isOff(s state) bool { return !s.active }
