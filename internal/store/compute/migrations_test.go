@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
@@ -109,6 +110,35 @@ func TestAMoveIsChargedForTheLargerSize(t *testing.T) {
 					t.Errorf("a migration is open: %v %v", m, err)
 				}
 			})
+		}
+	}
+}
+
+// What a move has left on its old host is accounted for while it may be reverted,
+// and is a finding once it is over.
+func TestAnUnconfirmedMoveAccountsForWhatItLeft(t *testing.T) {
+	t.Parallel()
+	db := computetest.Open(t)
+	e := engine.New(db, compute.Resource())
+	from, to := computetest.AddHost(t, db, "from", computetest.Room), computetest.AddHost(t, db, "to", computetest.Room)
+	s := onHost(t, db, from)
+	if _, err := resize(t, db, s, 1, 512); err != nil {
+		t.Fatal(err)
+	}
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		return compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: new("resized"), Host: &to,
+			Migration: &steps.MigrationOutcome{Status: "finished", Leftover: true}}, nil)
+	})
+	for _, c := range []struct {
+		status string
+		want   int
+	}{{"finished", 0}, {"confirmed", 1}} {
+		settle(t, db, s, steps.MigrationOutcome{Status: c.status, Leftover: c.want == 0})
+		if _, err := db.Pool.Exec(t.Context(), reports(`[{"server_id": "$1", "power_state": 4, "generation": 0}]`), s.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := findings(t, e)["guest-without-server"]; got != c.want {
+			t.Errorf("with the move %s %d guests are of nobody, want %d", c.status, got, c.want)
 		}
 	}
 }

@@ -17,11 +17,12 @@ const reported = `compute.hosts h
 		AS r (server_id text, power_state integer, generation bigint)
 	CROSS JOIN LATERAL (SELECT r.*, CASE WHEN r.server_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN r.server_id::uuid END AS id) g`
 
-// strangers narrows reported to guests of which no server accounts: s is the
-// server's row, null if there is none. One that has changed since the host can
-// have looked proves nothing.
+// strangers narrows reported to guests of which no server accounts, nor a move of
+// one that is unconfirmed: s is the server's row, null if there is none. One that
+// has changed since the host can have looked proves nothing.
 var strangers = reported + ` LEFT JOIN compute.servers s ON s.id = g.id
 	WHERE (s.id IS NULL OR (s.deleted_at IS NOT NULL OR s.host_id IS DISTINCT FROM h.id) AND NOT ` + running + ` AND ` + settled + `)
+		AND NOT EXISTS (SELECT FROM compute.migrations m WHERE m.server_id = s.id AND m.open AND m.leftover AND m.source_host_id = h.id)
 		AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.ref = g.server_id AND e.host = h.id::text AND ` + accounted + `)`
 
 // settled says that the host's report is younger than the last change of the
