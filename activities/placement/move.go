@@ -81,10 +81,7 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 
 // claimed checks the fence and looks whether the attempt has its claim.
 func (a *Activities) claimed(ctx context.Context, tx store.Tx, f steps.Fence, attempt int) (op engine.Locked, ledger []operations.Effect, had *operations.Effect, err error) {
-	if op, err = a.engine.CheckFence(ctx, tx, f); err != nil {
-		return op, nil, nil, err
-	}
-	if ledger, err = a.engine.Effects(ctx, tx, op.ID); err != nil {
+	if op, ledger, err = a.engine.CheckLedger(ctx, tx, f); err != nil {
 		return op, nil, nil, err
 	}
 	return op, ledger, claimOf(ledger, attempt), nil

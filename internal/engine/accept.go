@@ -137,16 +137,25 @@ func (e *Engine) own(ctx context.Context, tx store.Tx, r Request, spec operation
 		return Accepted{}, err
 	}
 	startable := !slices.ContainsFunc(others, func(other Operation) bool { return !givesWay(other, r.Kind) })
-	if err := insert(ctx, tx, spec, op, startable, starterGrace, r.Effects...); err != nil {
+	var b batch
+	if err := b.insert(ctx, spec, op, startable, starterGrace, r.Effects...); err != nil {
 		return Accepted{}, err
 	}
-	if err := preempt(ctx, tx, res, others, r.Kind, op.ID); err != nil {
-		return Accepted{}, err
+	if len(others) > 0 {
+		if err := b.send(ctx, tx, "accept "+op.ID); err != nil {
+			return Accepted{}, err
+		}
+		if err := preempt(ctx, tx, res, others, r.Kind, op.ID); err != nil {
+			return Accepted{}, err
+		}
+		if meeting == "" {
+			meeting = operations.Meet(others[0].Kind, r.Kind)
+		}
+		b = batch{}
 	}
-	if meeting == "" && len(others) > 0 {
-		meeting = operations.Meet(others[0].Kind, r.Kind)
-	}
-	generation, err := res.take(ctx, tx, r.ResourceID, op.ID)
+	var generation int64
+	b.take(res, r.ResourceID, op.ID, &generation)
+	err = b.send(ctx, tx, "accept "+op.ID)
 	return Accepted{OperationID: op.ID, Meeting: meeting, Startable: startable, Generation: generation}, err
 }
 

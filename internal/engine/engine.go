@@ -82,9 +82,14 @@ func (r Resource) lock(ctx context.Context, tx store.Tx, id string) (lock, error
 // take makes an operation the owner and gives the new generation. Who waits
 // goes on waiting.
 func (r Resource) take(ctx context.Context, tx store.Tx, id, operationID string) (generation int64, err error) {
-	err = tx.QueryRow(ctx, `UPDATE `+r.Table+` SET operation_id = $2, generation = generation + 1
-		WHERE id = $1 RETURNING generation`, id, operationID).Scan(&generation)
-	return generation, store.Translate(err)
+	var b batch
+	b.take(r, id, operationID, &generation)
+	return generation, b.send(ctx, tx, "take "+id)
+}
+
+func (b *batch) take(r Resource, id, operationID string, generation *int64) {
+	b.Queue(`UPDATE `+r.Table+` SET operation_id = $2, generation = generation + 1
+		WHERE id = $1 RETURNING generation`, id, operationID).QueryRow(func(row pgx.Row) error { return row.Scan(generation) })
 }
 
 // await makes an operation the next one; empty clears it.

@@ -26,21 +26,43 @@ type Locked struct {
 // lock locks an operation's resource and then its row, in one statement. Its id
 // says which type of resource that is. Errors: NotFound, if either is missing.
 func (e *Engine) lock(ctx context.Context, tx store.Tx, id string) (Locked, error) {
-	return e.read(ctx, tx, id, " FOR NO KEY UPDATE OF r FOR NO KEY UPDATE OF o")
+	return e.read(ctx, tx, id, locking)
 }
 
+const locking = " FOR NO KEY UPDATE OF r FOR NO KEY UPDATE OF o"
+
+// read is lock, or whatever else locking says.
 func (e *Engine) read(ctx context.Context, q store.Queryer, id, locking string) (Locked, error) {
-	kind, _, _, _ := operations.ParseID(id)
-	r, ok := e.resources[kind]
-	if !ok {
-		return Locked{}, notFound(id)
+	r, err := e.resourceOf(id)
+	if err != nil {
+		return Locked{}, err
 	}
-	rows, err := q.Query(ctx, `SELECT `+columns+`, COALESCE(r.operation_id, '') AS holder, COALESCE(r.next_operation_id, '') AS next, r.generation
-		FROM `+r.Table+` r JOIN engine.operations o ON o.resource_id = r.id
-		WHERE o.id = $1`+locking, id)
+	rows, err := q.Query(ctx, r.reading(locking), id)
 	if err != nil {
 		return Locked{}, fmt.Errorf("operation %s: %w", id, store.Translate(err))
 	}
+	return r.locked(rows, id)
+}
+
+// resourceOf gives what an operation's id says that it works on.
+func (e *Engine) resourceOf(id string) (Resource, error) {
+	kind, _, _, _ := operations.ParseID(id)
+	r, ok := e.resources[kind]
+	if !ok {
+		return Resource{}, notFound(id)
+	}
+	return r, nil
+}
+
+// reading is the statement that reads the operation $1 and its resource.
+func (r Resource) reading(locking string) string {
+	return `SELECT ` + columns + `, COALESCE(r.operation_id, '') AS holder, COALESCE(r.next_operation_id, '') AS next, r.generation
+		FROM ` + r.Table + ` r JOIN engine.operations o ON o.resource_id = r.id
+		WHERE o.id = $1` + locking
+}
+
+// locked gives what reading has found.
+func (r Resource) locked(rows pgx.Rows, id string) (Locked, error) {
 	type row struct {
 		Operation
 		Holder, Next string
@@ -66,6 +88,25 @@ func notFound(id string) error {
 func (e *Engine) CheckFence(ctx context.Context, tx store.Tx, f steps.Fence) (Locked, error) {
 	op, err := e.lock(ctx, tx, f.OperationID)
 	return op, op.holds(f, err)
+}
+
+// CheckLedger is CheckFence that gives the ledger too, as it is under the lock.
+func (e *Engine) CheckLedger(ctx context.Context, tx store.Tx, f steps.Fence) (op Locked, ledger []operations.Effect, err error) {
+	r, err := e.resourceOf(f.OperationID)
+	if err != nil {
+		return op, nil, op.holds(f, err)
+	}
+	var b batch
+	var found error
+	b.Queue(r.reading(locking), f.OperationID).Query(func(rows pgx.Rows) error {
+		op, found = r.locked(rows, f.OperationID)
+		return nil
+	})
+	lines := b.ledger(f.OperationID)
+	if err := b.send(ctx, tx, "operation "+f.OperationID); err != nil {
+		return op, nil, err
+	}
+	return op, *lines, op.holds(f, found)
 }
 
 // PeekFence is CheckFence for those who have read and write nothing: it locks

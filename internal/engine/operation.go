@@ -130,27 +130,28 @@ const starterGrace = 2 * time.Second
 // insert writes a new operation and the effects that its ledger begins with. One
 // whose turn it is may be started after grace; one that waits may not be started.
 func insert(ctx context.Context, tx store.Tx, spec operations.Spec, op *Operation, startable bool, grace time.Duration, effects ...operations.Effect) error {
+	var b batch
+	if err := b.insert(ctx, spec, op, startable, grace, effects...); err != nil {
+		return err
+	}
+	return b.send(ctx, tx, "accept "+op.ID)
+}
+
+func (b *batch) insert(ctx context.Context, spec operations.Spec, op *Operation, startable bool, grace time.Duration, effects ...operations.Effect) error {
 	if len(effects) > 0 && spec.Exclusive && !spec.Prepared {
 		return faults.New(faults.Internal, "NotPrepared", "a request for %s has effects of its own", spec.Kind)
 	}
 	op.ID = operations.NewID(spec.Kind, op.ResourceID, time.Now())
 	op.Kind, op.ResourceType = spec.Kind, spec.Resource
-	_, err := tx.Exec(ctx, `
+	b.Queue(`
 		INSERT INTO engine.operations (id, kind, resource_type, resource_id, project_id, user_id, request_id, input,
 			attempt, host, deadline, start_after, parent_operation_id, retry_of, generation)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + $11::interval, CASE WHEN $12 THEN now() + $13::interval END, NULLIF($14, ''), NULLIF($15, ''),
 			CASE WHEN $16 THEN 0 END)`,
 		op.ID, op.Kind, op.ResourceType, op.ResourceID, op.ProjectID, op.UserID, op.RequestID, op.Input,
 		max(op.Attempt, 1), op.Host, spec.Deadline, startable, grace, op.ParentID, op.RetryOf, !spec.Exclusive)
-	if err != nil {
-		return fmt.Errorf("accept %s: %w", op.ID, store.Translate(err))
-	}
-	if len(effects) > 0 {
-		if _, err := (Locked{Operation: *op}).Intend(ctx, tx, effects...); err != nil {
-			return err
-		}
-	}
-	return noteTrace(ctx, tx, op.ID)
+	b.noteTrace(ctx, op.ID)
+	return b.intend(Locked{Operation: *op}, effects)
 }
 
 // ending is how an operation ends.

@@ -82,15 +82,16 @@ const MaxServersAtOnce = 1000
 // fewer than least it changes nothing and is faults.OverLimit with the
 // original's text; with room for a least beyond MaxServersAtOnce, faults.Invalid.
 func ChargeServers(ctx context.Context, tx store.Tx, projectID, userID string, each Delta, least, most int) (int, error) {
+	// Others wait for the project's row from here on: what can be asked before is.
+	own, some, err := ownLimits(ctx, tx, projectID, userID)
+	if err != nil {
+		return 0, err
+	}
 	limits, used, err := lockUsage(ctx, tx, projectID)
 	if err != nil {
 		return 0, err
 	}
 	n := howMany(limits, used, each, int64(most))
-	own, some, err := ownLimits(ctx, tx, projectID, userID)
-	if err != nil {
-		return 0, err
-	}
 	if some && n >= int64(least) {
 		limits = own
 		if used, err = userUsage(ctx, tx, projectID, userID); err != nil {
