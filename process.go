@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -58,15 +57,6 @@ func newProcess(ctx context.Context, cfg *config.Config, role string) (*process,
 	}
 	p.closers = append(p.closers, func() error { p.temporal.Close(); return nil })
 	return p, nil
-}
-
-// collectEarly halves what the heap may grow by between two collections. A
-// control plane's processes stand beside guests, which need the memory more
-// than these need the few per cent of CPU. GOGC in the environment has precedence.
-func collectEarly() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
 }
 
 // newControlProcess is newProcess with database and engine.
