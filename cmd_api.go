@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,7 +163,14 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &baremetal.API{DB: p.db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize}, nil
+	networks := make([]netip.Prefix, len(p.cfg.Baremetal.AgentNetworks))
+	for i, text := range p.cfg.Baremetal.AgentNetworks {
+		if networks[i], err = netip.ParsePrefix(text); err != nil {
+			return nil, fmt.Errorf("baremetal.agent_networks: %w", err)
+		}
+	}
+	return &baremetal.API{DB: p.db, Policy: rules, Secrets: box, Hardware: enabled, AgentNetworks: networks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
+		MaxPageSize: p.cfg.API.MaxPageSize}, nil
 }
 
 // neighbours are the services that requests are checked with, as their callers;

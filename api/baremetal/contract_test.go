@@ -121,7 +121,10 @@ func sample(name string) string {
 }
 
 // served are the paths that the table has rows of.
-var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|deploy_templates|shards|allocations|runbooks|inspection_rules)`)
+var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|deploy_templates|shards|allocations|runbooks|inspection_rules|lookup|heartbeat|continue_inspection)`)
+
+// public are the paths that ramdisks ask without a token.
+var public = regexp.MustCompile(`^/v1/(lookup|heartbeat|continue_inspection)`)
 
 // rowless are rows of the contract that no client can use: names of rules, and
 // one that the original only documents (operations.json, documented_not_served).
@@ -146,7 +149,7 @@ func TestEveryRowIsServed(t *testing.T) {
 		}
 		path := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(o.Path, "1be26c0b-03f2-4d2e-ae87-c02d7f33c781")
 		methods[path] = append(methods[path], o.Method)
-		if got := c.ask("", "1.115", o.Method, path, ""); got.status != 401 {
+		if got := c.ask("", "1.115", o.Method, path, ""); got.status != 401 && !public.MatchString(path) {
 			t.Errorf("%s %s by a stranger: %d", o.Method, path, got.status)
 		}
 		if got := c.ask("root", "1.115", o.Method, path, ""); got.status == 405 || got.status == 404 && got.fault == "" || got.status >= 500 {

@@ -76,6 +76,57 @@ var deployTemplateResource = resource{
 	patchable: []string{"extra", "name", "steps", "description"},
 }
 
+var nodeEventResource = resource{
+	one: "history", many: "history",
+	fields: []field{
+		{"uuid", 78, listed | sort},
+		{"created_at", 78, listed | sort},
+		{"severity", 78, listed | sort},
+		{"event_type", 78, sort},
+		{"event", 78, listed | sort},
+		{"conductor", 78, sort},
+		{"user", 78, 0},
+		{"project", 113, sort},
+		{"state", 115, sort},
+		{"target_provision_state", 115, sort},
+		{"duration_seconds", 115, sort},
+	},
+}
+
+var biosSettingResource = resource{
+	one: "bios", many: "bios",
+	fields: []field{
+		{"created_at", 40, listed},
+		{"updated_at", 40, listed},
+		{"name", 40, listed},
+		{"value", 40, listed},
+		{"attribute_type", 74, 0},
+		{"allowable_values", 74, 0},
+		{"lower_bound", 74, 0},
+		{"max_length", 74, 0},
+		{"min_length", 74, 0},
+		{"read_only", 74, 0},
+		{"reset_required", 74, 0},
+		{"unique", 74, 0},
+		{"upper_bound", 74, 0},
+	},
+}
+
+var firmwareResource = resource{
+	one: "firmware", many: "firmware",
+	fields: []field{
+		{"created_at", 86, listed},
+		{"updated_at", 86, listed},
+		{"component", 86, listed},
+		{"initial_version", 86, listed},
+		{"current_version", 86, listed},
+		{"last_version_flashed", 86, listed},
+		{"vendor", 114, listed},
+		{"model", 114, listed},
+		{"serial_number", 114, listed},
+	},
+}
+
 var runbookResource = resource{
 	one: "runbook", many: "runbooks",
 	fields: []field{

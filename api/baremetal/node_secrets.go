@@ -15,8 +15,8 @@ import (
 // mask is what clients see of a secret; sent back, it means the one that is kept.
 const mask = "******"
 
-// secretFields are the fields that hold secrets, the rule that shows them, and
-// the keys that are secret there beside those everywhere.
+// secretFields are the fields that hold secrets, the rule that shows them, empty
+// for none, and the keys that are secret there beside those everywhere.
 var secretFields = []struct {
 	name, rule string
 	of         func(*baremetal.Node) *json.RawMessage
@@ -24,6 +24,7 @@ var secretFields = []struct {
 }{
 	{"driver_info", "show_password", func(n *baremetal.Node) *json.RawMessage { return &n.DriverInfo }, []string{"snmp_auth_key", "snmp_priv_key"}},
 	{"instance_info", "show_instance_secrets", func(n *baremetal.Node) *json.RawMessage { return &n.InstanceInfo }, []string{"configdrive", "image_url"}},
+	{"driver_internal_info", "", func(n *baremetal.Node) *json.RawMessage { return &n.DriverInternalInfo }, nil},
 }
 
 // secretWords are in the keys of secrets, whatever holds them (oslo.utils:

@@ -40,7 +40,7 @@ func (a *API) nodeView(r *rest.Request, wanted []string) func(*baremetal.Node) m
 // reveal shows secrets to those whom the rules let see them; by default nobody.
 func (a *API) reveal(r *rest.Request, n *baremetal.Node, shown map[string]any) {
 	for _, s := range secretFields {
-		if _, ok := shown[s.name]; !ok || !r.Allows(s.rule, target(n)) {
+		if _, ok := shown[s.name]; !ok || s.rule == "" || !r.Allows(s.rule, target(n)) {
 			continue
 		}
 		if plain, err := a.revealed(n, s.name); err == nil {

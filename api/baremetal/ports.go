@@ -59,7 +59,7 @@ var ports = kind[baremetal.Port]{
 	change: (*API).changePort,
 	remove: func(a *API, r *rest.Request, tx store.Tx, p *baremetal.Port) error {
 		n, err := idle(r, tx, p.NodeUUID)
-		if err == nil && (n.ProvisionState == provision.Active || n.InstanceUUID != nil) && !n.Maintenance && attached(p) {
+		if err == nil && (n.ProvisionState == provision.Active || n.InstanceUUID != nil) && !n.Maintenance && vifOf(p.InternalInfo) != "" {
 			err = faults.New(faults.Conflict, "InvalidState", "Cannot delete port %s as node %s is active or has instance UUID assigned", p.UUID, n.UUID)
 		}
 		return err
@@ -209,12 +209,6 @@ func (a *API) deletePort(r *rest.Request) (*rest.Response, error) {
 		return nil, invalid("Expected UUID for port_uuid: %s", r.Param("port"))
 	}
 	return ports.remover(a)(r)
-}
-
-// attached says whether an instance's network is on the port.
-func attached(p *baremetal.Port) bool {
-	var info map[string]any
-	return json.Unmarshal(p.InternalInfo, &info) == nil && info["tenant_vif_port_id"] != nil
 }
 
 // grouped finds the port group of a port, which must be its node's.

@@ -3,11 +3,13 @@ package baremetal
 // The table of operations (contracts/baremetal/operations.json).
 
 import (
+	"net/netip"
 	"slices"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
 )
@@ -21,6 +23,11 @@ type API struct {
 	Secrets *secrets.Box
 	// Hardware is what nodes can be.
 	Hardware *hardware.Enabled
+	// AgentNetworks are those in which ramdisks are reached; none are all but
+	// loopback and link local ones.
+	AgentNetworks []netip.Prefix
+	// PlainAgents are ramdisks without TLS, which are refused otherwise.
+	PlainAgents bool
 	// MaxPageSize is the most rows on a page.
 	MaxPageSize int
 }
@@ -37,7 +44,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.chassisOperations(), a.driverOperations()),
+		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations()),
 	}
 }
 
@@ -196,6 +203,47 @@ func (a *API) runbookOperations() []rest.Operation {
 	}
 	since(inspections, 96, refusal, "The API version does not allow inspection rules")
 	return slices.Concat(books, traits, inspections)
+}
+
+// recordOperations tell what is known of a node beside its row, and which
+// virtual interfaces are attached to it.
+func (a *API) recordOperations() []rest.Operation {
+	const one, rule = "/nodes/{node}", "baremetal:node:"
+	at := func(minor int, tooOld error, o rest.Operation) rest.Operation {
+		o.Versions, o.TooOld = from(minor), tooOld
+		return o
+	}
+	gone := rest.NewRoutingFault(404, "")
+	return targeted([]rest.Operation{
+		at(78, gone, rest.Operation{Method: "GET", Path: one + "/history", Policy: rule + "history:get", Success: 200, Handler: a.listHistory}),
+		at(78, gone, rest.Operation{Method: "GET", Path: one + "/history/{event}", Policy: rule + "history:get", Success: 200, Handler: a.showHistory}),
+		at(81, gone, rest.Operation{Method: "GET", Path: one + "/inventory", Policy: rule + "inventory:get", Success: 200, Handler: a.showInventory}),
+		at(40, notSupported(), rest.Operation{Method: "GET", Path: one + "/bios", Policy: rule + "bios:get", Success: 200, Handler: a.listBIOS}),
+		at(40, notSupported(), rest.Operation{Method: "GET", Path: one + "/bios/{setting}", Policy: rule + "bios:get", Success: 200, Handler: a.showBIOS}),
+		at(86, refusal(404, "The API version does not allow node firmware"), rest.Operation{Method: "GET", Path: one + "/firmware", Policy: rule + "firmware:get",
+			Success: 200, Handler: a.listFirmware}),
+		at(28, gone, rest.Operation{Method: "GET", Path: one + "/vifs", Policy: rule + "vif:list", Success: 200, Handler: a.listVIFs}),
+		at(28, gone, rest.Operation{Method: "POST", Path: one + "/vifs", Policy: rule + "vif:attach", Success: 204, Handler: a.attachVIF}),
+		at(28, gone, rest.Operation{Method: "DELETE", Path: one + "/vifs/{vif}", Policy: rule + "vif:detach", Success: 204, Handler: a.detachVIF}),
+	})
+}
+
+// ramdiskOperations are for ramdisks, which have no tokens of users.
+func (a *API) ramdiskOperations() []rest.Operation {
+	const inspected = "/continue_inspection"
+	tooOld := faults.New(faults.NotFound, "NotFound", "API version 1.84 or newer is required")
+	data := rest.Operation{Method: "POST", Path: inspected, Policy: "baremetal:driver:ipa_continue_inspection", TooOld: tooOld, Success: 202, Handler: a.continueInspection}
+	inspector, current := data, data
+	inspector.Versions, current.Versions = microversion.Range{Min: v(1), Max: v(1)}, from(84)
+	rows := []rest.Operation{
+		{Method: "GET", Path: "/lookup", Versions: from(22), TooOld: nowhere(), Policy: "baremetal:driver:ipa_lookup", Success: 200, Handler: a.lookup},
+		{Method: "POST", Path: "/heartbeat/{node}", Versions: from(22), TooOld: nowhere(), Policy: "baremetal:node:ipa_heartbeat", Success: 202, Handler: a.heartbeat},
+		inspector, current,
+	}
+	for i := range rows {
+		rows[i].Public = true
+	}
+	return rows
 }
 
 func (a *API) chassisOperations() []rest.Operation {

@@ -43,6 +43,9 @@ type Operation struct {
 	// Versioned is an Anonymous row whose answer depends on the microversion all
 	// the same.
 	Versioned bool
+	// Public is an operation for strangers that is like all others but for that:
+	// nobody's token is looked at.
+	Public bool
 	// TooOld is the refusal of a version that doesn't have the row yet, or no
 	// longer; nil is the common 404.
 	TooOld  error

@@ -48,8 +48,10 @@ func (s *Server) answer(c *gin.Context, e *exchange, r *Request, rows []Operatio
 		}
 		return e.operation.Handler(r)
 	}
-	if r.Identity, err = s.authenticate(c.Request, e); err != nil {
-		return nil, err
+	if !rows[0].Public {
+		if r.Identity, err = s.authenticate(c.Request, e); err != nil {
+			return nil, err
+		}
 	}
 	r.judge()
 	if err = r.negotiate(c.Writer.Header(), c.Request); err != nil {

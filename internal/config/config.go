@@ -60,6 +60,10 @@ type Baremetal struct {
 	PolicyFile string `koanf:"policy_file"`
 	// EnabledHardwareTypes are what nodes may be.
 	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
+	// AgentNetworks are those in which ramdisks are reached.
+	AgentNetworks []string `koanf:"agent_networks"`
+	// AgentRequireTLS refuses ramdisks without TLS.
+	AgentRequireTLS bool `koanf:"agent_require_tls"`
 }
 
 // Compute is what the compute service does by configuration.

@@ -81,6 +81,13 @@ func (s State) Expecting(fast bool) bool {
 	return slices.Contains(expecting, s) || fast && slices.Contains(fastTrack, s)
 }
 
+// heard are the states in which what a ramdisk says of itself is written down
+// (contracts: agent-protocol.json, conductor_effect).
+var heard = []State{DeployWait, CleanWait, RescueWait, Deploying, Cleaning, Rescuing, DeployHold, CleanHold, Servicing, ServiceWait, ServiceHold}
+
+// Heard says whether a node in this state hears its ramdisk.
+func (s State) Heard() bool { return slices.Contains(heard, s) }
+
 // tuple is how the original prints states.
 func tuple(all []State) string {
 	words := make([]string, len(all))

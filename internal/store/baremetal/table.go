@@ -19,7 +19,8 @@ import (
 )
 
 // Table is how the rows of one struct are kept. A field's column is its json
-// name; one tagged `db:"-"` is not stored, and one tagged `sql` is computed.
+// name, unless a tag `column` has another; one tagged `db:"-"` is not stored, and
+// one tagged `sql` is computed.
 type Table[T any] struct {
 	name    string
 	columns []column
@@ -45,10 +46,10 @@ func newTable[T any](name, code, text string, taken map[string]func(*T) error) *
 	for i := range of.NumField() {
 		field := of.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "-" {
-			name = field.Tag.Get("column")
+		if other := field.Tag.Get("column"); other != "" {
+			name = other
 		}
-		if name == "" || field.Tag.Get("db") == "-" {
+		if name == "" || name == "-" || field.Tag.Get("db") == "-" {
 			continue
 		}
 		t.columns = append(t.columns, column{name: name, sql: field.Tag.Get("sql"), index: i, fixed: field.Tag.Get("write") == "once"})

@@ -1,0 +1,120 @@
+package baremetal_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestRecordsOfNodes(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	const v = "1.115"
+	id := c.enroll("alice", `{"driver": "fake-hardware", "name": "n"}`)
+	other := c.enroll("alice", `{"driver": "fake-hardware", "name": "other"}`)
+	c.exec(`INSERT INTO baremetal.node_history (node_uuid, severity, event, event_type, "user", project, state) SELECT $1, 'ERROR', repeat('x', 250 + 3 * i), 'deploying', 'u', 'p', 's' FROM generate_series(1, 3) i`, id)
+	c.exec(`INSERT INTO baremetal.bios_settings (node_uuid, name, value, allowable_values, "unique") VALUES ($1, 'Turbo', 'on', '{on,off}', true), ($1, 'Cores', '4', NULL, NULL)`, id)
+	c.exec(`INSERT INTO baremetal.firmware_components (node_uuid, component, initial_version, vendor) VALUES ($1, 'bios', '1.0', 'ACME')`, id)
+
+	list := c.ask("alice", v, "GET", "/v1/nodes/n/history?limit=2", "").body
+	events := list["history"].([]any)
+	second, first := events[1].(map[string]any), events[0].(map[string]any)
+	if len(first["event"].(string)) != 253 || !strings.HasSuffix(second["event"].(string), "x...") || len(second["event"].(string)) != 254 || len(first) != 5 || !strings.Contains(list["next"].(string), "nodes/n/history?") {
+		t.Errorf("%v", list)
+	}
+	event := first["uuid"].(string)
+	for version, fields := range map[string]int{"1.78": 8, "1.113": 9, "1.115": 12} {
+		one := c.ask("alice", version, "GET", "/v1/nodes/n/history/"+event, "").body
+		if len(one) != fields || len(one["links"].([]any)) != 1 {
+			t.Errorf("%s: %v", version, one)
+		}
+	}
+	all := c.ask("alice", v, "GET", "/v1/nodes/n/history?detail=true&marker="+event, "").body["history"].([]any)
+	if len(all) != 2 || len(all[0].(map[string]any)) != 12 || all[0].(map[string]any)["user"] != "u" {
+		t.Errorf("%v", all)
+	}
+	c.play(
+		step{"alice", v, "GET", "/v1/nodes/other/history/" + event, ``, 404, "Node history record " + event + " could not be found."},
+		step{"alice", v, "GET", "/v1/nodes/n/history?marker=" + other, ``, 404, "Node history record"},
+		step{"alice", v, "GET", "/v1/nodes/n/history?fields=event", ``, 400, "Unexpected arguments: fields"},
+		step{"alice", "1.77", "GET", "/v1/nodes/n/history", ``, 404, ""},
+		step{"alice", "1.39", "GET", "/v1/nodes/n/bios", ``, 404, "The API is not supported for this version"},
+		step{"alice", "1.73", "GET", "/v1/nodes/n/bios?detail=true", ``, 400, ""},
+		step{"alice", v, "GET", "/v1/nodes/n/bios/None", ``, 404, "Node " + id + " doesn't have a BIOS setting 'None'"},
+		step{"alice", "1.85", "GET", "/v1/nodes/n/firmware", ``, 404, "The API version does not allow node firmware"},
+		step{"alice", "1.113", "GET", "/v1/nodes/n/firmware?fields=vendor", ``, 400, "Fields vendor are not allowed in this API version. They require at least API version 1.114."},
+	)
+	bios := c.ask("alice", v, "GET", "/v1/nodes/n/bios", "").body["bios"].([]any)
+	if len(bios) != 2 || bios[0].(map[string]any)["name"] != "Cores" || len(bios[0].(map[string]any)) != 5 {
+		t.Errorf("%v", bios)
+	}
+	turbo := c.ask("alice", v, "GET", "/v1/nodes/n/bios/Turbo", "").body["Turbo"].(map[string]any)
+	if len(turbo) != 14 || fmt.Sprint(turbo["allowable_values"]) != "[on off]" || turbo["unique"] != true {
+		t.Errorf("%v", turbo)
+	}
+	if old := c.ask("alice", "1.40", "GET", "/v1/nodes/n/bios/Turbo", "").body["Turbo"].(map[string]any); len(old) != 5 {
+		t.Errorf("%v", old)
+	}
+	for query, fields := range map[string]int{"1.86": 6, "1.115": 9} {
+		firmware := c.ask("alice", query, "GET", "/v1/nodes/n/firmware", "").body["firmware"].([]any)
+		if len(firmware) != 1 || len(firmware[0].(map[string]any)) != fields {
+			t.Errorf("%s: %v", query, firmware)
+		}
+	}
+	for _, path := range []string{"history", "history/" + event, "inventory", "bios", "bios/Turbo", "firmware", "vifs"} {
+		c.play(step{"bob", v, "GET", "/v1/nodes/" + id + "/" + path, ``, 404, "Node " + id + " could not be found."})
+	}
+}
+
+func TestVIFs(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	const v = "1.115"
+	id := c.enroll("alice", `{"driver": "redfish", "name": "n", "network_interface": "flat"}`)
+	c.enroll("alice", `{"driver": "redfish", "name": "off", "network_interface": "noop"}`)
+	port := func(address, more string) string {
+		got := c.ask("alice", v, "POST", "/v1/ports", fmt.Sprintf(`{"address": %q, "node_uuid": %q%s}`, address, id, more))
+		if got.status != 201 {
+			t.Fatalf("%v", got)
+		}
+		return got.body["uuid"].(string)
+	}
+	slow := port("aa:bb:cc:dd:ee:01", `, "pxe_enabled": false`)
+	boot := port("aa:bb:cc:dd:ee:02", "")
+	group := c.ask("alice", v, "POST", "/v1/portgroups", fmt.Sprintf(`{"node_uuid": %q, "name": "bond0"}`, id)).body["uuid"].(string)
+	port("aa:bb:cc:dd:ee:03", fmt.Sprintf(`, "portgroup_uuid": %q`, group))
+	attach := func(body string, status int, fault string) step {
+		return step{"alice", v, "POST", "/v1/nodes/n/vifs", body, status, fault}
+	}
+	c.play(
+		attach(`{}`, 400, "Schema error for vif: 'id' is a required property"),
+		attach(`{"id": ""}`, 400, "non-empty"),
+		attach(`{"id": "a", "port_uuid": "`+boot+`", "portgroup_uuid": "`+group+`"}`, 400, "Cannot specify both port_uuid and portgroup_uuid"),
+		attach(`{"id": "a"}`, 204, ""),
+		attach(`{"id": "a"}`, 409, "Unable to attach VIF because VIF a is already attached to Ironic Portgroup "+group),
+		attach(`{"id": "b"}`, 204, ""),
+		attach(`{"id": "c", "port_uuid": "`+boot+`"}`, 400, "Unable to attach VIF c, not enough free physical ports."),
+		attach(`{"id": "c", "port_uuid": "`+slow+`"}`, 204, ""),
+		attach(`{"id": "d"}`, 400, "Unable to attach VIF d, not enough free physical ports."),
+		step{"alice", "1.27", "GET", "/v1/nodes/n/vifs", ``, 404, ""},
+		step{"member", v, "POST", "/v1/nodes/off/vifs", `{"id": "a"}`, 204, ""},
+		step{"bob", v, "POST", "/v1/nodes/n/vifs", `{"id": "a"}`, 404, "Node n could not be found."},
+		step{"alice", v, "DELETE", "/v1/nodes/n/vifs/none", ``, 400, "Unable to detach VIF none from node " + id + " because it is not attached to it."},
+	)
+	vifs := func(node string) string {
+		return fmt.Sprint(c.ask("alice", v, "GET", "/v1/nodes/"+node+"/vifs", "").body["vifs"])
+	}
+	if got := vifs("n"); got != "[map[id:c] map[id:b] map[id:a]]" {
+		t.Errorf("%s", got)
+	}
+	if got := c.ask("alice", v, "GET", "/v1/ports/"+boot, "").body["internal_info"]; fmt.Sprint(got) != "map[tenant_vif_port_id:b]" {
+		t.Errorf("%v", got)
+	}
+	c.exec(`UPDATE baremetal.nodes SET reservation = 'conductor-1' WHERE uuid = $1`, id)
+	c.play(step{"alice", v, "DELETE", "/v1/nodes/n/vifs/b", ``, 409, "is locked by host conductor-1"})
+	c.exec(`UPDATE baremetal.nodes SET reservation = NULL WHERE uuid = $1`, id)
+	c.play(step{"alice", v, "DELETE", "/v1/nodes/n/vifs/b", ``, 204, ""})
+	if n, off := vifs("n"), vifs("off"); n != "[map[id:c] map[id:a]]" || off != "[]" {
+		t.Errorf("%s %s", n, off)
+	}
+}
