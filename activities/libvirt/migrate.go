@@ -116,10 +116,11 @@ func (a *Activities) Land(ctx context.Context, in steps.LandIn) (steps.Landing, 
 }
 
 // wanted refuses disks that are not where the request has them (texts of
-// nova.exception.InvalidLocalStorage and InvalidSharedStorage).
+// nova.exception.InvalidLocalStorage and InvalidSharedStorage). A server that has
+// none on the host moves either way.
 func wanted(in steps.LandIn, to steps.Landing) error {
 	switch {
-	case in.Block == nil || *in.Block != to.Shared:
+	case in.Block == nil || *in.Block != to.Shared || !to.Shared && len(in.Spec.LocalDisks()) == 0:
 		return nil
 	case to.Shared:
 		return faults.New(faults.Conflict, "InvalidLocalStorage", "%s is not on local storage: Block migration can not be used with shared storage.", in.Spec.ServerID)

@@ -147,8 +147,14 @@ func TestMigrateRefusals(t *testing.T) {
 	in := landing(t, source, dest)
 	yes := true
 	shared := steps.LandIn{Token: in.Token, Spec: spec(), From: steps.Departure{Machine: "simulated"}, Block: new(bool)}
+	shared.Spec.Disks = []steps.Disk{{Kind: steps.DiskRoot, SizeMB: 1}}
 	if _, err := host(t, dest, simulated.Options{}).Land(t.Context(), shared); !faults.Is(err, faults.Conflict) {
 		t.Errorf("disks that are not shared: %v", err)
+	}
+	diskless := shared
+	diskless.Spec.Disks = []steps.Disk{}
+	if _, err := host(t, t.TempDir(), simulated.Options{}).Land(t.Context(), diskless); err != nil {
+		t.Errorf("a server without disks on its host: %v", err)
 	}
 	foreign := steps.LandIn{Token: in.Token, Spec: spec(), From: steps.Departure{Machine: "q35"}, Block: &yes}
 	if _, err := host(t, dest, simulated.Options{}).Land(t.Context(), foreign); !faults.Is(err, faults.Conflict) {
