@@ -21,6 +21,8 @@ type Neighbours interface {
 	Port(ctx context.Context, who identity.Identity, id string) (*openstack.Port, error)
 	SecurityGroups(ctx context.Context, who identity.Identity) (map[string]string, error)
 	ServerSecurityGroups(ctx context.Context, who identity.Identity, serverIDs ...string) (map[string][]openstack.SecurityGroup, error)
+	AddSecurityGroup(ctx context.Context, who identity.Identity, serverID, group string) error
+	RemoveSecurityGroup(ctx context.Context, who identity.Identity, serverID, group string) error
 	ServerAddresses(ctx context.Context, who identity.Identity, serverIDs ...string) ([]compute.PortAddresses, error)
 	Interfaces(ctx context.Context, who identity.Identity, serverID string) ([]openstack.Interface, error)
 	Interface(ctx context.Context, who identity.Identity, portID string) (*openstack.Interface, error)

@@ -119,7 +119,7 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:show", Success: 204, Handler: a.showTag},
 		{Method: "PUT", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:update", Success: 201, Handler: a.addTag},
 		{Method: "DELETE", Path: "/servers/{server_id}/tags/{id}", Versions: microversion.From(26), Policy: "os_compute_api:os-server-tags:delete", Success: 204, Handler: a.deleteTag},
-		{Method: "GET", Path: "/servers/{server_id}/os-security-groups", Policy: "os_compute_api:os-security-groups:list", Success: 200, Handler: a.listServerSecurityGroups},
+		{Method: "GET", Path: "/servers/{server_id}/os-security-groups", Policy: securityGroupRule + "list", Success: 200, Handler: a.listServerSecurityGroups},
 		{Method: "GET", Path: "/servers/{server_id}/os-interface", Policy: interfaceRule + "list", Success: 200, Handler: a.listInterfaces},
 		{Method: "GET", Path: "/servers/{server_id}/os-interface/{id}", Policy: interfaceRule + "show", Success: 200, Handler: a.showInterface},
 		{Method: "GET", Path: "/servers/{server_id}/os-volume_attachments", Policy: "os_compute_api:os-volumes-attachments:index", Success: 200, Handler: a.listAttachments},
@@ -168,6 +168,8 @@ func (a *API) actionOperations() []rest.Operation {
 		{Action: "injectNetworkInfo", Policy: policyInjectNetwork, Success: 202, Handler: a.injectNetworkInfo},
 		{Action: "addFixedIp", Versions: untilMultinic, Policy: multinicRule + "add", Success: 202, Handler: a.addFixedIP},
 		{Action: "removeFixedIp", Versions: untilMultinic, Policy: multinicRule + "remove", Success: 202, Handler: a.removeFixedIP},
+		{Action: "addSecurityGroup", Policy: securityGroupRule + "add", Success: 202, Handler: a.addSecurityGroup},
+		{Action: "removeSecurityGroup", Policy: securityGroupRule + "remove", Success: 202, Handler: a.removeSecurityGroup},
 		{Action: "os-getConsoleOutput", Policy: "os_compute_api:os-console-output", Success: 200, Handler: a.consoleOutput},
 	}
 	for _, action := range powerActions {

@@ -1,17 +1,24 @@
 package compute
 
 // The security groups of servers' ports, which Neutron has: as a field of
-// servers, and GET /servers/{server_id}/os-security-groups.
+// servers, GET /servers/{server_id}/os-security-groups, and addSecurityGroup and
+// removeSecurityGroup, which change them there.
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/store/compute"
 )
+
+// securityGroupRule begins the names of their policies.
+const securityGroupRule = "os_compute_api:os-security-groups:"
 
 // groupsOf asks Neutron once for all servers of an answer; those without a bound
 // port have none. Servers are shown without this field while Neutron is down.
@@ -65,7 +72,7 @@ type ingressRule struct {
 }
 
 func (a *API) listServerSecurityGroups(r *rest.Request) (*rest.Response, error) {
-	server, err := a.serverOf(r, "os_compute_api:os-security-groups:list")
+	server, err := a.serverOf(r, securityGroupRule+"list")
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +88,34 @@ func (a *API) listServerSecurityGroups(r *rest.Request) (*rest.Response, error) 
 	}
 	slices.SortFunc(shown, func(a, b securityGroupView) int { return strings.Compare(a.TenantID+a.Name, b.TenantID+b.Name) })
 	return rest.JSON(map[string]any{"security_groups": shown}), nil
+}
+
+func (a *API) addSecurityGroup(r *rest.Request) (*rest.Response, error) {
+	return a.changeGroups(r, "addSecurityGroup", securityGroupRule+"add", Neighbours.AddSecurityGroup)
+}
+
+func (a *API) removeSecurityGroup(r *rest.Request) (*rest.Response, error) {
+	return a.changeGroups(r, "removeSecurityGroup", securityGroupRule+"remove", Neighbours.RemoveSecurityGroup)
+}
+
+// changeGroups changes the groups of the request's server in Neutron. Ports are
+// none of the server's states: this is done in any of them.
+func (a *API) changeGroups(r *rest.Request, action, rule string, change func(Neighbours, context.Context, identity.Identity, string, string) error) (*rest.Response, error) {
+	server, err := a.serverOf(r, rule)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := readBody[groupRequest](r, action)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(asked.Name) == "" {
+		return nil, faults.New(faults.Invalid, "SecurityGroupNameEmpty", "Security group name cannot be empty")
+	}
+	if !a.reachable(r.Identity) {
+		return nil, openstack.NoSecurityGroup(asked.Name, r.Identity.ProjectID)
+	}
+	return nil, change(a.Neighbours, r.Context(), r.Identity, server.ID, asked.Name)
 }
 
 func rulesOf(g openstack.SecurityGroup) []ingressRule {

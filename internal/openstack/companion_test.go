@@ -39,6 +39,8 @@ func TestCompanions(t *testing.T) {
 	}}
 	demo, other := identity.Identity{}, identity.Identity{}
 	demo.UserID, other.UserID = "demo", "other"
+	_, _, theirs := cloud.Login(t, "other")
+	demo.ProjectID, other.ProjectID = project, theirs
 
 	t.Run("image of a server", func(t *testing.T) {
 		glance := cloud.At(t, cloud.Image)
@@ -131,6 +133,59 @@ func TestCompanions(t *testing.T) {
 		missing(t, stranger, caller.RemoveFixedIP(t.Context(), demo, absent, "10.0.0.2"), caller.AddFixedIP(t.Context(), demo, absent, absent),
 			caller.AddFixedIP(t.Context(), other, absent, network), caller.RemoveFixedIP(t.Context(), other, absent, "10.1.0.2"))
 		has("10.1.0.2")
+	})
+	t.Run("security groups", func(t *testing.T) {
+		neutron := cloud.At(t, cloud.Network)
+		network := neutron.Want(201, token, "POST", "/v2.0/networks", `{"network": {"name": "g"}}`).TextAt("network", "id")
+		made := func(name string) string {
+			return neutron.Want(201, token, "POST", "/v2.0/security-groups", `{"security_group": {"name": "`+name+`"}}`).TextAt("security_group", "id")
+		}
+		web, server := made("web"), "44444444-4444-4444-8444-444444444444"
+		made("twice")
+		made("twice")
+		add := func(group string) error { return caller.AddSecurityGroup(t.Context(), demo, server, group) }
+		remove := func(group string) error { return caller.RemoveSecurityGroup(t.Context(), demo, server, group) }
+		missing(t, add("web"), remove("web")) // no port
+		port := func(body string) string {
+			return neutron.Want(201, token, "POST", "/v2.0/ports", `{"port": {"network_id": "`+network+`", "device_id": "`+server+`"`+body+`}}`).TextAt("port", "id")
+		}
+		bare := port("")
+		if err := add("web"); !faults.Is(err, faults.Invalid) {
+			t.Errorf("a port without an address: %v", err)
+		}
+		neutron.Want(204, token, "DELETE", "/v2.0/ports/"+bare, "")
+		neutron.Want(201, token, "POST", "/v2.0/subnets", `{"subnet": {"network_id": "`+network+`", "ip_version": 4, "cidr": "10.2.0.0/24"}}`)
+		port("")
+		port("")
+		has := func(want ...string) {
+			t.Helper()
+			groups, err := caller.ServerSecurityGroups(t.Context(), demo, server)
+			var got []string
+			for _, g := range groups[server] {
+				got = append(got, g.Name)
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("groups %v, %v; want %v", got, err, want)
+			}
+		}
+		has("default")
+		for _, group := range []string{"web", web} { // the second time it is there
+			if err := add(group); err != nil {
+				t.Fatal(err)
+			}
+			has("default", "web")
+		}
+		if err := add("twice"); !faults.Is(err, faults.Conflict) {
+			t.Errorf("two of the name: %v", err)
+		}
+		missing(t, add("nothing"), remove("nothing"), caller.AddSecurityGroup(t.Context(), other, server, "web"),
+			caller.AddSecurityGroup(t.Context(), other, server, "default"), caller.RemoveSecurityGroup(t.Context(), other, server, web))
+		has("default", "web")
+		if err := remove("web"); err != nil {
+			t.Fatal(err)
+		}
+		has("default")
+		missing(t, remove("web"))
 	})
 	t.Run("volume", func(t *testing.T) {
 		cinder := cloud.At(t, cloud.Volume)
