@@ -4,6 +4,7 @@ package placement
 // it is too old.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,9 @@ type hosts struct {
 	mu     sync.Mutex
 	readAt time.Time
 	all    []scheduler.Host
+	// known are what the hosts' inventories say, by their text: that is read once,
+	// not every second.
+	known map[string]*facts
 	// silent are hosts that nobody has declared down, by id with their names.
 	silent map[string]string
 }
@@ -64,6 +68,7 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
+	known := map[string]*facts{}
 	h.all, h.silent = make([]scheduler.Host, len(rows)), map[string]string{}
 	for i, r := range rows {
 		if !r.Up(downAfter) && !r.ForcedDown && !r.Disabled {
@@ -79,40 +84,56 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 			Building:   building[r.ID],
 			Aggregates: scheduler.Merge(aggregates[r.ID]...),
 		}
-		if err := describe(&h.all[i], r); err != nil {
-			return err
+		if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
+			h.all[i].IP = address.Addr()
 		}
+		says := cmp.Or(known[string(r.Inventory)], h.known[string(r.Inventory)])
+		if says == nil {
+			if says, err = readFacts(r); err != nil {
+				return err
+			}
+		}
+		known[string(r.Inventory)] = says
+		says.describe(&h.all[i])
 	}
-	h.readAt = began
+	h.readAt, h.known = began, known
 	return nil
 }
 
-// describe reads what the host's worker says of it: what the filters for images,
-// traits and capabilities ask.
-func describe(h *scheduler.Host, r *compute.Host) error {
-	if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
-		h.IP = address.Addr()
-	}
+// facts are what a host's worker says of it: what the filters for images, traits
+// and capabilities ask. Hosts that say the same share them.
+type facts struct {
+	HypervisorType     string      `json:"hypervisor_type"`
+	HypervisorVersion  int         `json:"hypervisor_version"`
+	SupportedInstances [][3]string `json:"supported_instances"`
+	TraitNames         []string    `json:"traits"`
+
+	guests     []scheduler.Guest
+	traits     scheduler.Set
+	properties map[string]any
+}
+
+func readFacts(r *compute.Host) (*facts, error) {
+	f := &facts{}
 	var report struct {
 		Details json.RawMessage `json:"details"`
 	}
-	var about struct {
-		HypervisorType     string      `json:"hypervisor_type"`
-		HypervisorVersion  int         `json:"hypervisor_version"`
-		SupportedInstances [][3]string `json:"supported_instances"`
-		Traits             []string    `json:"traits"`
-	}
 	if err := json.Unmarshal(r.Inventory, &report); err != nil || len(report.Details) == 0 {
-		return err
+		return f, err
 	}
-	if err := errors.Join(json.Unmarshal(report.Details, &about), json.Unmarshal(report.Details, &h.Properties)); err != nil {
-		return fmt.Errorf("inventory of host %s: %w", r.Name, err)
+	if err := errors.Join(json.Unmarshal(report.Details, f), json.Unmarshal(report.Details, &f.properties)); err != nil {
+		return nil, fmt.Errorf("inventory of host %s: %w", r.Name, err)
 	}
-	h.HypervisorType, h.HypervisorVersion, h.Traits = about.HypervisorType, about.HypervisorVersion, scheduler.SetOf(about.Traits...)
-	for _, kind := range about.SupportedInstances {
-		h.Guests = append(h.Guests, scheduler.Guest{Architecture: kind[0], Hypervisor: kind[1], Mode: kind[2]})
+	f.traits = scheduler.SetOf(f.TraitNames...)
+	for _, kind := range f.SupportedInstances {
+		f.guests = append(f.guests, scheduler.Guest{Architecture: kind[0], Hypervisor: kind[1], Mode: kind[2]})
 	}
-	return nil
+	return f, nil
+}
+
+func (f *facts) describe(h *scheduler.Host) {
+	h.HypervisorType, h.HypervisorVersion, h.Guests = f.HypervisorType, f.HypervisorVersion, f.guests
+	h.Traits, h.Properties = f.traits, f.properties
 }
 
 // unheard names a silent host that isn't among those to be left out; "" if

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // Scheduler is a set of rules. Its zero value lets every host pass and prefers none.
@@ -24,7 +25,8 @@ func Default() *Scheduler { return &Scheduler{Filters: Filters, Weighers: Weighe
 
 // Verdict is the answer to a request.
 type Verdict struct {
-	// Candidates can take the request, in the order in which to try them.
+	// Candidates can take the request; the first 16 (ranked) are in the order in
+	// which to try them, and before all others.
 	Candidates []*Host
 	// Rejected counts the other hosts by the filter that turned them down.
 	Rejected map[string]int
@@ -57,12 +59,26 @@ func (s *Scheduler) rejects(r *Request, h *Host) (filter string, rejected bool) 
 	return "", false
 }
 
-// order sorts the heaviest first; equal ones by id, so that the order is one.
-func (s *Scheduler) order(hosts []*Host, r *Request) {
-	type weighed struct {
-		host   *Host
-		weight float64
+// ranked is how many candidates are brought into order: who needs more than that
+// asks again.
+const ranked = 16
+
+// weighed is a candidate and what the weighers give it.
+type weighed struct {
+	host   *Host
+	weight float64
+}
+
+// compare puts the heaviest first; equal ones by id, so that the order is one.
+func (w weighed) compare(other weighed) int {
+	if by := cmp.Compare(other.weight, w.weight); by != 0 {
+		return by
 	}
+	return strings.Compare(w.host.ID, other.host.ID)
+}
+
+// order brings the heaviest to the front.
+func (s *Scheduler) order(hosts []*Host, r *Request) {
 	all := make([]weighed, len(hosts))
 	for i, h := range hosts {
 		all[i].host = h
@@ -72,32 +88,46 @@ func (s *Scheduler) order(hosts []*Host, r *Request) {
 		for k, h := range hosts {
 			raw[k] = w.Weigh(r, h)
 		}
-		normalize(raw, w.FromZero)
+		if !normalize(raw, w.FromZero) {
+			continue
+		}
 		for k, h := range hosts {
 			all[k].weight += h.multiplier(&w) * raw[k]
 		}
 	}
-	slices.SortFunc(all, func(a, b weighed) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.host.ID, b.host.ID))
-	})
+	rank(all, min(len(all), max(ranked, s.Few)))
 	for i := range all {
 		hosts[i] = all[i].host
 	}
 }
 
+// rank brings the first n to the front, in order: sorting ten thousand takes
+// longer than all the rest of a choice.
+func rank(all []weighed, n int) {
+	slices.SortFunc(all[:n], weighed.compare)
+	for i := n; i < len(all); i++ {
+		for from, to := i, n-1; to >= 0 && all[from].compare(all[to]) < 0; from, to = to, to-1 {
+			all[from], all[to] = all[to], all[from]
+		}
+	}
+}
+
 // normalize stretches weights to 0 … 1, so that multipliers compare weighers of
 // any unit. From zero, the lowest is 0 itself, and what is below it counts as 0.
-func normalize(weights []float64, fromZero bool) {
+// False says that they come to nothing for all.
+func normalize(weights []float64, fromZero bool) bool {
 	if len(weights) == 0 {
-		return
+		return false
 	}
 	low, high := slices.Min(weights), slices.Max(weights)
 	if fromZero {
 		low = 0
 	}
-	for i, w := range weights {
-		if weights[i] = 0; high > low {
-			weights[i] = max(0, w-low) / (high - low)
-		}
+	if high <= low {
+		return false
 	}
+	for i, w := range weights {
+		weights[i] = max(0, w-low) / (high - low)
+	}
+	return true
 }

@@ -140,6 +140,29 @@ func TestFreeMemoryDecides(t *testing.T) {
 	}
 }
 
+// Among many candidates the first are those that a sort would bring to the front.
+func TestTheFirstAreRanked(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		all := make([]weighed, rapid.IntRange(0, 60).Draw(t, "candidates"))
+		for i := range all {
+			all[i] = weighed{&Host{ID: fmt.Sprintf("id-%02d", i)}, float64(rapid.IntRange(0, 9).Draw(t, "weight"))}
+		}
+		all = rapid.Permutation(all).Draw(t, "order")
+		want := slices.Clone(all)
+		slices.SortFunc(want, weighed.compare)
+		n := rapid.IntRange(0, len(all)).Draw(t, "ranked")
+		rank(all, n)
+		if !slices.Equal(all[:n], want[:n]) {
+			t.Fatalf("%v, want %v", all[:n], want[:n])
+		}
+		slices.SortFunc(all, weighed.compare)
+		if !slices.Equal(all, want) {
+			t.Fatal("a candidate is lost")
+		}
+	})
+}
+
 // Over many seeds each of the best few comes first about as often, and no other.
 func TestTheFirstIsDrawnAmongTheBestFew(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,8 @@ func (h *scannedHost) host() *Host {
 	return &h.Host
 }
 
-func (h *scannedHost) fieldsWithInventory() []any { return append(h.fields(), &h.Inventory) }
+// The inventory is read as bytes: the database has checked that it is JSON.
+func (h *scannedHost) fieldsWithInventory() []any { return append(h.fields(), (*[]byte)(&h.Inventory)) }
 
 // seconds reads an interval that may be null: never is negative.
 func seconds(s *float64) time.Duration {
