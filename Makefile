@@ -64,7 +64,7 @@ BENCH_REPORT := $(CURDIR)/docs/results/bench.md
 
 bench: bin/holdfast-temporal
 	@mkdir -p docs/results; report=$$(mktemp); \
-	HOLDFAST_TEST_REPORT=$$report go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./integration/bench && \
+	HOLDFAST_TEST_REPORT=$$report go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./integration/bench ./activities/placement && \
 	{ echo '# Figures'; echo; \
 	  echo "\`make bench\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: 100 simulated hosts, PostgreSQL with synchronous commit, Temporal, clients and all processes on the one machine."; echo; \
 	  cat $$report; } > $(BENCH_REPORT); code=$$?; rm -f $$report; exit $$code

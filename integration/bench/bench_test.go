@@ -1,9 +1,12 @@
 // Package bench measures a cloud of 100 simulated hosts: what a request costs,
 // how many servers a second are built, beside the ceiling of the bare workflow
-// engine in the same run, and how much memory the processes take.
+// engine in the same run, how a thousand creates and 200 live migrations go that
+// are in flight at once, and how much memory the processes take.
 //
-// `make bench` runs it and leaves the figures in docs/results/bench.md. They
-// are figures, never assertions; a failed request or build fails the run.
+// `make bench` runs it, and after it the placement of a server in a far bigger
+// cloud (activities/placement), and leaves the figures in docs/results/bench.md.
+// They are figures, never assertions; a failed request, build or migration fails
+// the run.
 package bench
 
 import (
@@ -58,6 +61,8 @@ func BenchmarkCloud(b *testing.B) {
 	out.throughput("GET /servers/{id}", readLoop(b, c, "/v2.1/servers/"+id))
 	out.throughput(fmt.Sprintf("GET /servers/detail, %d a page", pageSize), readLoop(b, c, fmt.Sprintf("/v2.1/servers/detail?limit=%d", pageSize)))
 	out.memory("after all of it", c)
+
+	crowds(b, c, &out)
 
 	path := os.Getenv("HOLDFAST_TEST_REPORT")
 	if path == "" {

@@ -1,0 +1,95 @@
+package placement_test
+
+// A big cloud: what it takes to place one more server.
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast.dev/internal/steps"
+)
+
+// How big the cloud is, and how many servers are placed in it.
+const (
+	manyHosts   = 10_000
+	manyServers = 100_000
+	placed      = 300
+)
+
+// BenchmarkClaim places servers one after the other, as the step does it: the hosts
+// in memory are read again every second. `make bench` has it write a line into its
+// report.
+func BenchmarkClaim(b *testing.B) {
+	w := newWorld(b)
+	w.fill()
+	fences := make([]steps.Fence, placed+1)
+	for i := range fences {
+		_, fences[i] = w.building()
+	}
+	began := time.Now()
+	w.mustClaim(fences[0], 1)
+	cold := time.Since(began)
+	took := make([]time.Duration, placed)
+	for b.Loop() {
+		for i, f := range fences[1:] {
+			began := time.Now()
+			w.mustClaim(f, 1)
+			took[i] = time.Since(began)
+		}
+	}
+	slices.Sort(took)
+	at := func(share float64) time.Duration {
+		return took[int(share*float64(len(took)-1))].Round(10 * time.Microsecond)
+	}
+	w.report(fmt.Sprintf("- choose and claim among %d hosts with %d servers, %d one after the other: p50 **%s**, p90 %s, p99 %s; the first, which reads the hosts, %s\n",
+		manyHosts, manyServers, placed, at(0.5), at(0.9), at(0.99), cold.Round(time.Millisecond)))
+}
+
+// fill makes the hosts and their servers.
+func (w *world) fill() {
+	w.Helper()
+	for _, statement := range []string{
+		`INSERT INTO compute.hosts (id, name, vcpus, memory_mb, disk_gb, cpu_allocation_ratio, last_seen, inventory, link_address)
+		 SELECT gen_random_uuid(), 'host-' || n, 64, 262144, 4000, 4, now() + interval '1 hour',
+			'{"details": {"hypervisor_type": "QEMU", "hypervisor_version": 9002000, "supported_instances": [["x86_64", "qemu", "hvm"], ["x86_64", "kvm", "hvm"]],
+				"traits": ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2", "HW_CPU_X86_SSE42", "COMPUTE_NODE", "COMPUTE_NET_ATTACH_INTERFACE"],
+				"cpu": {"arch": "x86_64", "model": "Cascadelake-Server", "features": ["avx", "avx2", "sse4.2"]}}}', '10.0.0.1:8775'
+		 FROM generate_series(1, ` + fmt.Sprint(manyHosts) + `) n`,
+		`INSERT INTO compute.servers (id, project_id, user_id, name, hostname, flavor, vcpus, memory_mb, disk_gb, vm_state, power_state, host_id)
+		 SELECT gen_random_uuid(), 'q', 'user', 'server', 'server', '{"id": "1", "name": "m1.small"}', 2, 2048, 20, 'active', 1, h.id
+		 FROM compute.hosts h, generate_series(1, ` + fmt.Sprint(manyServers/manyHosts) + `)`,
+		`INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
+		 SELECT id, id, host_id, 'server/' || id || '/build/1', vcpus, memory_mb, disk_gb FROM compute.servers`,
+		`UPDATE compute.hosts h SET vcpus_used = a.vcpus, memory_mb_used = a.memory_mb, disk_gb_used = a.disk_gb, servers = a.n
+		 FROM (SELECT host_id, sum(vcpus) AS vcpus, sum(memory_mb) AS memory_mb, sum(disk_gb) AS disk_gb, count(*) AS n
+			FROM compute.allocations GROUP BY host_id) a WHERE a.host_id = h.id`,
+		`ANALYZE`,
+	} {
+		if _, err := w.db.Pool.Exec(w.Context(), statement); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// report adds a line to the report of `make bench`, or says it.
+func (w *world) report(line string) {
+	w.Helper()
+	path := os.Getenv("HOLDFAST_TEST_REPORT")
+	if path == "" {
+		w.Log(line)
+		return
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = file.WriteString(line)
+	}
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
