@@ -144,6 +144,18 @@ func (c *cloud) publicNetwork() string {
 	return made.Network.ID
 }
 
+// extensions are those of the network service, by alias.
+func (c *cloud) extensions() string {
+	c.t.Helper()
+	var found struct{ Extensions []struct{ Alias string } }
+	c.ask(http.MethodGet, "network", "/v2.0/extensions", "", nil, &found)
+	var aliases []string
+	for _, e := range found.Extensions {
+		aliases = append(aliases, e.Alias)
+	}
+	return strings.Join(aliases, ",")
+}
+
 // audit says that nothing is left of anything.
 func (c *cloud) audit() {
 	c.t.Helper()
