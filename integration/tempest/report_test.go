@@ -34,7 +34,14 @@ type counts struct {
 
 func newReport(excluded []excludedTests, results []result) *report {
 	r := &report{modules: map[string]*counts{}, skipped: map[string][]string{}, excluded: excluded}
+	prepared := map[string]bool{} // the classes that have a result in their tests' place
 	for _, one := range results {
+		prepared[name(one.Test)] = class.MatchString(one.Test)
+	}
+	for _, one := range results {
+		if test := name(one.Test); one.Status == "" && prepared[test[:strings.LastIndex(test, ".")]] {
+			continue
+		}
 		m := r.modules[module(one.Test)]
 		if m == nil {
 			m = &counts{}
