@@ -38,7 +38,7 @@ var full = os.Getenv("HOLDFAST_TEST_FULL") != ""
 // has every verb, a point has several of them, and of kinds whose points are alike
 // each has other pairs.
 func (s story) sample(verbs []string) (all []held) {
-	first := slices.IndexFunc(every, func(o story) bool { return o.kind == s.kind })
+	first := slices.IndexFunc(slices.Concat(every, remade), func(o story) bool { return o.kind == s.kind })
 	for i, verb := range verbs {
 		for j, point := range s.points {
 			if full || len(s.points) <= s.stride || (first+i+j)%s.stride == 0 {
@@ -87,7 +87,7 @@ func (s story) servers(t *testing.T, c *cloud.Cloud, all []held) {
 	for i, h := range all {
 		names[i] = h.String()
 	}
-	ids, err := createAll(t.Context(), c, names, atOnce)
+	ids, err := s.create(t, c, names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +97,18 @@ func (s story) servers(t *testing.T, c *cloud.Cloud, all []held) {
 	if s.kind != operations.ServerBuild {
 		s.ready(t, c, ids)
 	}
+}
+
+// create makes the servers, each on its own host if the story needs that.
+func (s story) create(t *testing.T, c *cloud.Cloud, names []string) (ids []string, err error) {
+	t.Helper()
+	if !s.apart {
+		return createAll(t.Context(), c, names, atOnce)
+	}
+	for i, host := range c.HostNames(cloud.Host)[:len(names)] {
+		ids = append(ids, createOn(t, c, host, names[i]))
+	}
+	return ids, nil
 }
 
 // ready waits for new servers and leads them to where the operation is asked for.

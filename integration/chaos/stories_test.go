@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -29,6 +30,14 @@ type story struct {
 	before, after string
 	// driven says that it is an operation on the guest's power.
 	driven bool
+	// moved says that it is one that makes a guest anew or elsewhere. Of these turn
+	// is the first point beyond the point of no return, empty for one that can be
+	// undone until it is over, and open are those at which the hypervisors decide.
+	moved bool
+	turn  string
+	open  []string
+	// apart has each server run on a host of its own.
+	apart bool
 }
 
 var onBuildHost = []string{"build.image", "build.disk", "build.define", "build.start", "build.done"}
@@ -95,19 +104,42 @@ func ask(ctx context.Context, c *cloud.Cloud, kind operations.Kind, server strin
 	if kind == operations.ServerDelete {
 		return c.Delete(ctx, server)
 	}
-	return c.Act(ctx, server, actions[kind])
+	a := actions[kind]
+	token, status := cloud.UserToken, http.StatusAccepted
+	if a.byAdmin {
+		token = cloud.HelperToken
+	}
+	if a.status != 0 {
+		status = a.status
+	}
+	return post(ctx, c, token, "/v2.1/servers/"+server+"/action", map[string]any{a.name: a.body}, status, nil)
 }
 
-// actions are the bodies of the requests that ask for the kinds.
-var actions = map[operations.Kind]map[string]any{
-	operations.ServerStart:      {"os-start": nil},
-	operations.ServerStop:       {"os-stop": nil},
-	operations.ServerReboot:     {"reboot": map[string]string{"type": "SOFT"}},
-	operations.ServerHardReboot: {"reboot": map[string]string{"type": "HARD"}},
-	operations.ServerPause:      {"pause": nil},
-	operations.ServerUnpause:    {"unpause": nil},
-	operations.ServerSuspend:    {"suspend": nil},
-	operations.ServerResume:     {"resume": nil},
+// action is the request that asks for a kind: its status is 202 unless said.
+type action struct {
+	name    string
+	body    any
+	byAdmin bool
+	status  int
+}
+
+var actions = map[operations.Kind]action{
+	operations.ServerStart:         {name: "os-start"},
+	operations.ServerStop:          {name: "os-stop"},
+	operations.ServerReboot:        {name: "reboot", body: map[string]string{"type": "SOFT"}},
+	operations.ServerHardReboot:    {name: "reboot", body: map[string]string{"type": "HARD"}},
+	operations.ServerPause:         {name: "pause"},
+	operations.ServerUnpause:       {name: "unpause"},
+	operations.ServerSuspend:       {name: "suspend"},
+	operations.ServerResume:        {name: "resume"},
+	operations.ServerResize:        {name: "resize", body: map[string]string{"flavorRef": cloud.OtherFlavor}},
+	operations.ServerMigrate:       {name: "migrate", byAdmin: true},
+	operations.ServerConfirmResize: {name: "confirmResize", status: http.StatusNoContent},
+	operations.ServerRevertResize:  {name: "revertResize"},
+	operations.ServerLiveMigrate:   {name: "os-migrateLive", byAdmin: true, body: map[string]any{"host": nil, "block_migration": "auto"}},
+	operations.ServerRescue:        {name: "rescue", status: http.StatusOK},
+	operations.ServerUnrescue:      {name: "unrescue"},
+	operations.ServerRebuild:       {name: "rebuild", body: map[string]string{"imageRef": cloud.Image}},
 }
 
 // phase is how far an operation has come when it stands at a point.
@@ -124,8 +156,12 @@ const (
 	crossing
 	// beyond: it is.
 	beyond
+	// sure: its workflow has not begun it, and it is forward from its first step.
+	sure
 	// closing: only local steps are ahead, the last transaction among them.
 	closing
+	// last: that transaction is ahead, and until it is done all can be undone.
+	last
 	// over: its last transaction is done.
 	over
 )
@@ -134,10 +170,14 @@ const (
 func (s story) at(point string) phase {
 	step, local := strings.CutPrefix(point, s.verb+":")
 	switch {
+	case step == "records.Begin" && s.moved && s.turn == point:
+		return sure
 	case step == "records.Begin":
 		return unbegun
 	case step == "records.Finish.done":
 		return over
+	case s.moved:
+		return s.ofMove(point)
 	case step == "records.Finish", local && strings.HasPrefix(step, "placement.Release"):
 		return closing
 	case local && strings.HasPrefix(step, "records.Advance"):

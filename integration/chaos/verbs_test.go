@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -36,9 +37,9 @@ type verb struct {
 	// adrift says that a guest may be in another state than its server's status
 	// says, until the operation is asked for again.
 	adrift bool
-	// built, deleted and driven are what becomes of operations of those kinds,
-	// refused of those on power that refuse it.
-	built, deleted, driven, refused ends
+	// built, deleted, driven and moved are what becomes of operations of those kinds,
+	// refused of those on power that refuse it; without moved it is not for those.
+	built, deleted, driven, moved, refused ends
 }
 
 // ends are the outcomes of operations by how far they had come; several where
@@ -82,27 +83,31 @@ var gentle = []verb{
 		built: ends{always: {cancelled}, over: {built}},
 		// A delete is forward from its first step; before that a cancel ends it.
 		deleted: ends{always: {gone}, unbegun: {kept}},
-		driven:  ends{always: {driven}, unbegun: {undriven}, early: {undriven}, crossing: {undriven, driven}}},
+		driven:  ends{always: {driven}, unbegun: {undriven}, early: {undriven}, crossing: {undriven, driven}},
+		moved:   ends{always: {driven}, unbegun: {undriven}, sure: {undriven}, early: {undriven}, crossing: {undriven, driven}, last: {undriven}}},
 	{name: "cancel in the UI", do: cancelInTemporal,
 		// The last step is a transaction, which no cancel cuts short.
 		built:   ends{always: {cancelled}, closing: {built}, over: {built}},
 		deleted: ends{always: {gone}},
 		// Nor are the first ones, which lead beyond the point of no return.
-		driven: ends{always: {driven}, unbegun: {undriven, driven}, early: {undriven, driven}, crossing: {undriven, driven}}},
+		driven: ends{always: {driven}, unbegun: {undriven, driven}, early: {undriven, driven}, crossing: {undriven, driven}},
+		moved:  ends{always: {driven}, unbegun: {undriven, driven}, early: {undriven, driven}, crossing: {undriven, driven}}},
 	{name: "terminate", do: terminate, zombies: true,
 		built:   ends{always: {lost}, over: {built}},
 		deleted: ends{always: {recovered}, over: {gone}},
-		driven:  ends{always: {lostLate}, unbegun: {lostSoon}, early: {lostSoon}, crossing: {lostSoon, lostLate}, over: {driven}}},
+		driven:  ends{always: {lostLate}, unbegun: {lostSoon}, early: {lostSoon}, crossing: {lostSoon, lostLate}, over: {driven}},
+		moved:   ends{always: {lostLate}, unbegun: {lostSoon}, early: {lostSoon}, crossing: {lostSoon, lostLate}, last: {lostSoon}, over: {driven}}},
 	{name: "reset to the first task", do: resetTo(func(tasks []int64) int64 { return tasks[0] }), passes: everything,
-		built: resetBuild, deleted: resetDelete, driven: resetPower},
+		built: resetBuild, deleted: resetDelete, driven: resetPower, moved: resetMove},
 	{name: "reset to the last task", do: resetTo(func(tasks []int64) int64 { return tasks[len(tasks)-1] }), passes: everything,
-		built: resetBuild, deleted: resetDelete, driven: resetPower},
+		built: resetBuild, deleted: resetDelete, driven: resetPower, moved: resetMove},
 	{name: "signal", do: signal, passes: everything,
-		built: ends{always: {built}}, deleted: ends{always: {gone}}, driven: ends{always: {driven}}},
+		built: ends{always: {built}}, deleted: ends{always: {gone}}, driven: ends{always: {driven}}, moved: ends{always: {driven}}},
 	{name: "delete", do: deleteByUser,
 		built:   ends{always: goneBefore, over: {gone}},
 		deleted: ends{always: {gone}},
-		driven:  ends{always: {gone}, unbegun: goneBefore, early: goneBefore, crossing: goneAfter}},
+		driven:  ends{always: {gone}, unbegun: goneBefore, early: goneBefore, crossing: goneAfter},
+		moved:   ends{always: goneAfter, unbegun: goneBefore, over: {gone}}},
 	{name: "hard reboot", do: hardReboot, passes: refusesHardReboot,
 		built: ends{always: {built}}, deleted: ends{always: {gone}},
 		driven:  ends{always: {running}, unbegun: runsBefore, early: runsBefore, crossing: runsAfter},
@@ -117,22 +122,30 @@ var (
 	resetDelete = ends{always: {recovered}, unbegun: {recovered, gone}, closing: {recovered, gone}, over: {gone}}
 	resetPower  = ends{always: {lostLate}, unbegun: {lostSoon, lostLate, driven}, early: {lostSoon, lostLate}, crossing: {lostSoon, lostLate},
 		closing: {lostLate, driven}, over: {driven}}
+	resetMove = ends{always: {lostLate}, unbegun: {lostSoon, lostLate, driven}, sure: {lostLate, driven}, early: {lostSoon, lostLate},
+		crossing: {lostSoon, lostLate}, last: {lostSoon, driven}, closing: {lostLate, driven}, over: {driven}}
 )
 
 // With everything alive, all verbs at the same time. The kinds are
 // spread over clouds so that none is crowded.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
-	for name, stories := range map[string][]story{
-		"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": powers[4:],
-	} {
+	told := clouds()
+	maps.Copy(told, map[string][]story{"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": powers[4:]})
+	for name, stories := range told {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := cloud.Start(t, cloud.Options{Hosts: 12})
 			var names []string
 			for _, v := range gentle {
-				names = append(names, v.name)
+				if v.moved != nil || !stories[0].moved {
+					names = append(names, v.name)
+				}
 			}
+			hosts := 12
+			if stories[0].apart {
+				hosts += len(stories[0].sample(names))
+			}
+			c := cloud.Start(t, cloud.Options{Hosts: hosts})
 			var all []held
 			for _, s := range stories {
 				all = append(all, s.hang(t, c, names...)...)
@@ -294,6 +307,8 @@ func (v verb) ends(h held) (all []outcome) {
 		table = v.built
 	case h.story.kind == operations.ServerDelete:
 		table = v.deleted
+	case h.story.moved:
+		table = v.moved
 	case v.refused != nil && v.passes(h):
 		table = v.refused
 	}
@@ -324,8 +339,11 @@ func (v verb) check(t *testing.T, c *cloud.Cloud, all []held) {
 			continue
 		}
 		guests := 1
-		if status == "" || status == "ERROR" {
+		switch status {
+		case "", "ERROR":
 			guests = 0
+		case "VERIFY_RESIZE":
+			guests = 2 // what it was is kept where it was
 		}
 		if got := c.Guests()[h.server]; got != guests {
 			t.Errorf("%s: server %s has %d guests, want %d", h, h.server, got, guests)
@@ -361,7 +379,7 @@ func (v verb) end(c *cloud.Cloud, h held, op engine.Operation) (status string, e
 
 // powerOf is the power state that a guest has under each status in which its
 // server stays (contracts: status-map.json).
-var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 4}
+var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 4, "VERIFY_RESIZE": 1, "RESCUE": 1}
 
 // trueState is nil if the server is in a state in which it can stay and its
 // guest is in fact as its power state and its status say; adrift leaves the

@@ -134,11 +134,6 @@ func (c *Cloud) Delete(ctx context.Context, id string) error {
 	return c.Do(ctx, http.MethodDelete, "/v2.1/servers/"+id, nil, http.StatusNoContent, nil)
 }
 
-// Act asks for an action on a server once; its body is as the API has it.
-func (c *Cloud) Act(ctx context.Context, id string, body map[string]any) error {
-	return c.Do(ctx, http.MethodPost, "/v2.1/servers/"+id+"/action", body, http.StatusAccepted, nil)
-}
-
 // Is says whether a server is in the status, with nothing in the way; the
 // status "" is that it is gone.
 func (c *Cloud) Is(ctx context.Context, id, status string) error {

@@ -75,8 +75,11 @@ const Image = "00000000-0000-4000-8000-000000000001"
 // time; what is promised within a time has that time.
 const Patience = 4 * time.Minute
 
-// Flavor is the flavor that every cloud has.
-const Flavor = "tiny"
+// Flavor is the flavor that servers get, OtherFlavor one that they can be resized to.
+const (
+	Flavor      = "tiny"
+	OtherFlavor = "small"
+)
 
 // Tokens of a user, of an administrator, and of one who works in the user's project.
 const (
@@ -242,10 +245,11 @@ func (c *Cloud) open() {
 	c.t.Cleanup(c.Temporal.Close)
 }
 
-// seed makes a flavor and lifts the project's limits.
+// seed makes the flavors and lifts the project's limits.
 func (c *Cloud) seed() {
 	c.t.Helper()
 	c.CLI("flavor", "set", Flavor, "--ram", "128", "--disk", "1")
+	c.CLI("flavor", "set", OtherFlavor, "--ram", "256", "--disk", "2")
 	for _, resource := range []string{"instances", "cores", "ram"} {
 		_, err := c.DB.Pool.Exec(c.t.Context(), `INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ($1, $2, -1)`, project, resource)
 		if err != nil {

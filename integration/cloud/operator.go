@@ -100,9 +100,15 @@ type Guest struct {
 	Console []string
 }
 
-// Guest reads a server's guest from its host's disk.
+// Guest reads a server's guest from the disk of its host, which is the only one
+// that has anything of it, or the one that its row names.
 func (c *Cloud) Guest(server string) (g Guest, err error) {
 	found, err := filepath.Glob(filepath.Join(c.dir, "hosts", "*", "guests", server))
+	if err == nil && len(found) > 1 {
+		var home string
+		home, err = c.Home(c.t.Context(), server)
+		found = []string{filepath.Join(c.dir, "hosts", home, "guests", server)}
+	}
 	if err == nil && len(found) != 1 {
 		err = fmt.Errorf("server %s has %d guests", server, len(found))
 	}

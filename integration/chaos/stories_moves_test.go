@@ -1,0 +1,95 @@
+package chaos
+
+// The kinds that make a guest anew or elsewhere, as stories.
+
+import (
+	"slices"
+
+	"holdfast.dev/internal/operations"
+)
+
+// remade are those whose guest stands still meanwhile; a live migration needs a host
+// of its own, which one guest leaves at a time.
+var (
+	remade = []story{
+		move(operations.ServerResize),
+		move(operations.ServerMigrate),
+		anew(story{kind: operations.ServerConfirmResize, before: "VERIFY_RESIZE", after: "ACTIVE", lead: []operations.Kind{operations.ServerResize},
+			turn: "records.Begin"}, "destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done", "placement.Release"),
+		anew(story{kind: operations.ServerRevertResize, before: "VERIFY_RESIZE", after: "ACTIVE", lead: []operations.Kind{operations.ServerResize},
+			turn: "destroy.stop"}, "power.stop", "resize.define", "resize.start", "resize.done", "destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done",
+			"placement.Release"),
+		anew(story{kind: operations.ServerRescue, before: "ACTIVE", after: "RESCUE"}, "rescue.image", "rescue.disk", "rescue.start", "rescue.done"),
+		anew(story{kind: operations.ServerUnrescue, before: "RESCUE", after: "ACTIVE", lead: []operations.Kind{operations.ServerRescue},
+			turn: "power.unrescue"}, "power.unrescue", "power.done"),
+		anew(story{kind: operations.ServerRebuild, before: "ACTIVE", after: "ACTIVE", turn: "rebuild.begin"},
+			"prepare.image", "prepare.done", "rebuild.begin", "rebuild.disk", "rebuild.start", "rebuild.done"),
+	}
+	liveMigration = anew(story{kind: operations.ServerLiveMigrate, before: "ACTIVE", after: "ACTIVE", apart: true, turn: "migrate.move",
+		open: []string{"migrate.begin", "migrate.copying"}},
+		"placement.ClaimMove", "placement.ClaimMove.done", "depart", "land.disk", "land.done",
+		"migrate.begin", "migrate.copying", "migrate.move", "migrate.done", "destroy.stop", "destroy.done")
+)
+
+// move is a resize or a cold migration.
+func move(kind operations.Kind) story {
+	return anew(story{kind: kind, before: "ACTIVE", after: "VERIFY_RESIZE"}, "placement.ClaimMove", "placement.ClaimMove.done", "power.stop",
+		"receive.folder", "receive.disks", "receive.done", "resize.define", "resize.start", "resize.done")
+}
+
+// anew completes a story whose points between its first step and its last are given.
+func anew(s story, points ...string) story {
+	spec, _ := operations.Lookup(s.kind)
+	s.verb, s.moved = spec.Verb, true
+	points = slices.Concat([]string{"records.Begin", "records.Begin.done"}, points, []string{"records.Finish", "records.Finish.done"})
+	s.points = nil
+	for _, point := range points {
+		s.points = append(s.points, s.local(point))
+	}
+	s.stride = len(s.points) - 1 // a point or two for each verb
+	if s.turn != "" {
+		s.turn = s.local(s.turn)
+	}
+	return s
+}
+
+// clouds are the stories by the cloud that they are told in: in full one for each
+// kind, else one for those whose guest stands still, a resize for a cold migration too.
+func clouds() map[string][]story {
+	all := map[string][]story{"live migration": {liveMigration}}
+	for _, s := range remade {
+		if full {
+			all[s.verb] = []story{s}
+		} else if s.kind != operations.ServerMigrate {
+			all["moves"] = append(all["moves"], s)
+		}
+	}
+	return all
+}
+
+// local completes the name of a point that is a step of the control worker.
+func (s story) local(point string) string {
+	for _, family := range []string{"records.", "placement."} {
+		if len(point) > len(family) && point[:len(family)] == family {
+			return s.verb + ":" + point
+		}
+	}
+	return point
+}
+
+// ofMove says how far such a story has come at a point that is not its first or its
+// last.
+func (s story) ofMove(point string) phase {
+	i := slices.Index(s.points, point)
+	switch finish := i == len(s.points)-2; {
+	case slices.Contains(s.open, point):
+		return crossing
+	case finish && s.turn == "":
+		return last
+	case finish:
+		return closing
+	case s.turn != "" && i >= slices.Index(s.points, s.turn):
+		return beyond
+	}
+	return early
+}
