@@ -34,7 +34,8 @@ import (
 )
 
 func apiCommand(env *cli.Env) *cobra.Command {
-	return &cobra.Command{
+	var types string
+	cmd := &cobra.Command{
 		Use:   "api",
 		Short: "Serve the service APIs and the host link",
 		Args:  cobra.NoArgs,
@@ -43,9 +44,12 @@ func apiCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			cfg.Orchestration.ResourceTypes = cmp.Or(types, cfg.Orchestration.ResourceTypes)
 			return runAPI(cmd.Context(), cfg)
 		},
 	}
+	cmd.Flags().StringVar(&types, "resource-types", "", "folder with resource types of your own (orchestration.resource_types)")
+	return cmd
 }
 
 func runAPI(ctx context.Context, cfg *config.Config) (err error) {
@@ -143,14 +147,22 @@ func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := resourcetype.Builtin()
+	types, err := resourcetype.Open(p.cfg.Orchestration.ResourceTypes)
 	if err != nil {
 		return nil, err
 	}
-	return &orchestration.API{
+	served := &orchestration.API{
 		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Types: types,
 		MaxStacks: p.cfg.Orchestration.MaxStacks, MaxResources: p.cfg.Orchestration.MaxResources, MaxPageSize: p.cfg.API.MaxPageSize,
-	}, nil
+	}
+	if len(p.cfg.Dev.StaticTokens) == 0 && p.cfg.OpenStack.AuthURL != "" {
+		keystone, err := p.keystone()
+		if err != nil {
+			return nil, err
+		}
+		served.Trusts = keystone
+	}
+	return served, nil
 }
 
 // baremetal is the bare metal service.

@@ -3,6 +3,7 @@ package main
 // holdfast worker: what carries operations out.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ import (
 )
 
 func workerCommand(env *cli.Env) *cobra.Command {
-	var role, driver string
+	var role, driver, types string
 	var hosts int
 	cmd := &cobra.Command{
 		Use:   "worker --role control|host",
@@ -49,6 +50,7 @@ func workerCommand(env *cli.Env) *cobra.Command {
 			if driver != "" {
 				cfg.Host.Driver = driver
 			}
+			cfg.Orchestration.ResourceTypes = cmp.Or(types, cfg.Orchestration.ResourceTypes)
 			switch workers.Role(role) {
 			case workers.ControlRole:
 				return runControl(cmd.Context(), cfg)
@@ -60,6 +62,7 @@ func workerCommand(env *cli.Env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&role, "role", "", "control or host")
 	cmd.Flags().StringVar(&driver, "driver", "", "libvirt or simulated (host.driver)")
+	cmd.Flags().StringVar(&types, "resource-types", "", "folder with resource types of your own (orchestration.resource_types)")
 	cmd.Flags().IntVar(&hosts, "hosts", 1, "hosts in this process, with the simulated driver")
 	return cmd
 }
@@ -78,7 +81,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	p.registry.MustRegister(metrics, hosts.Metrics{DB: p.db, DownAfter: cfg.Compute.HostDownAfter})
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
 	services := newServices(p)
-	stackResources, err := p.stackResources()
+	stackResources, stackTrusts, err := p.stackResources()
 	if err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
 				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations, ReclaimAfter: cfg.Compute.ReclaimInstanceInterval,
 				OffloadAfter: cfg.Compute.ShelvedOffloadTime, ConfirmAfter: cfg.Compute.ResizeConfirmWindow}),
-			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run,
+			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run, stackTrusts,
 				workers.Heartbeat(p.db, machine, cfg.Host.ReportInterval, p.log)},
 			Steps: workers.NewStepMetrics(p.registry),
 			Hold:  hold.Points(cfg.Dev.HoldDir).At,

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"maps"
 
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/glance"
@@ -46,15 +47,26 @@ func newServices(p *process) services {
 	return s
 }
 
-// stackResources are the steps on resources of stacks.
-func (p *process) stackResources() (*resources.Activities, error) {
+// stackResources are the steps on resources of stacks, and what runs beside them.
+func (p *process) stackResources() (*resources.Activities, func(context.Context), error) {
 	box, err := p.secrets()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	registry, err := resourcetype.Builtin()
+	registry, err := resourcetype.Open(p.cfg.Orchestration.ResourceTypes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: resources.Builtin()}), nil
+	types, beside := resources.Builtin(), func(context.Context) {}
+	var cloud resources.Cloud
+	if p.cfg.OpenStack.AuthURL != "" {
+		keystone, err := p.keystone()
+		if err != nil {
+			return nil, nil, err
+		}
+		cloud = &openstack.Owners{Keystone: keystone, Region: p.cfg.OpenStack.Region}
+		beside = workers.StackTrusts{DB: p.db, End: keystone.DeleteTrust, Log: p.log}.Run
+	}
+	maps.Copy(types, resources.FromFiles(registry, cloud))
+	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: types}), beside, nil
 }

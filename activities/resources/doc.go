@@ -5,6 +5,7 @@
 //	Batch, Work        the work itself                        work.go
 //	Type, Types        what a type does: the seam             type.go
 //	None, Delay, ...   types with logic of their own          type_*.go
+//	REST, Cloud        types that are data, and their cloud   rest.go service.go lookup.go
 //
 // It promises that a resource's row says what may exist outside before anything
 // is done there, that functions are worked out with what the other resources are

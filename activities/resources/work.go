@@ -223,7 +223,13 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		return nil, err
 	}
 	s.keep(r)
-	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, Now: s.now, PhysicalID: r.PhysicalID,
+	trust := ""
+	if t := s.o.Types[r.Type]; t != nil && !t.Instant() {
+		if trust, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
+			return nil, err
+		}
+	}
+	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference}, nil
 }
 

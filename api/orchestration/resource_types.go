@@ -34,7 +34,7 @@ func (a *API) listTypes(r *rest.Request) (*rest.Response, error) {
 	types := []any{}
 	for _, t := range a.Types.All() {
 		switch {
-		case t.Support.Hidden() || wanted != "" && t.Support.Status != wanted || !matches(t.Name),
+		case t.Support.Hidden() || !a.mayUse(r, t.Name) || wanted != "" && t.Support.Status != wanted || !matches(t.Name),
 			r.Query.Get("version") != "" && t.Support.Version != r.Query.Get("version"):
 		case described:
 			types = append(types, map[string]string{"resource_type": t.Name, "description": noDescription + " available"})
@@ -52,6 +52,8 @@ func (a *API) typeOf(r *rest.Request) (*resourcetype.Type, error) {
 	switch {
 	case t == nil:
 		return nil, faults.New(faults.NotFound, "EntityNotFound", "The Resource Type (%s) could not be found.", value.Clip(name, maxShown))
+	case !a.mayUse(r, name):
+		return nil, faults.New(faults.Forbidden, "Forbidden", "You are not authorized to use %s.", name)
 	case t.Support.Hidden():
 		return nil, faults.New(faults.Invalid, "NotSupported", "%s is not supported.", name)
 	}
@@ -66,6 +68,9 @@ func (a *API) showType(r *rest.Request) (*rest.Response, error) {
 	attributes := map[string]any{"show": map[string]any{"type": "map", "description": "Detailed information about resource."}}
 	for _, name := range t.Attributes.Names {
 		attribute, _ := t.Attributes.Get(name)
+		if attribute.Support.Hidden() {
+			continue
+		}
 		view := map[string]any{}
 		if attribute.Type != "" {
 			view["type"] = attribute.Type

@@ -19,6 +19,8 @@ type API struct {
 	Secrets *secrets.Box
 	// Types are the types of resources that there are.
 	Types *resourcetype.Registry
+	// Trusts has users trust us; nil is nobody.
+	Trusts Trusts
 	// MaxStacks bounds the stacks of a project, MaxResources the resources of a
 	// stack; less than 0 is no bound.
 	MaxStacks, MaxResources int

@@ -50,12 +50,15 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.admit(definition); err != nil {
+	if err := a.admit(r, definition); err != nil {
 		return nil, err
 	}
 	s.Description = descriptionOf(definition)
 	template, err := definition.Row(s.ID, a.Secrets)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.trust(r, s, definition); err != nil {
 		return nil, err
 	}
 	var accepted engine.Accepted
@@ -152,7 +155,10 @@ func tagsOf(body *value.Map) ([]string, error) {
 }
 
 // admit refuses a definition that could not be carried out.
-func (a *API) admit(d *stacks.Definition) error {
+func (a *API) admit(r *rest.Request, d *stacks.Definition) error {
+	if err := a.mayUseAll(r, d); err != nil {
+		return err
+	}
 	if a.MaxResources >= 0 && len(d.Template.Names()) > a.MaxResources {
 		return limit("Maximum resources per stack exceeded.")
 	}

@@ -63,7 +63,7 @@ func (a *API) update(r *rest.Request, parse func(*value.Map, *stacks.Definition)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.admit(next); err != nil {
+	if err := a.admit(r, next); err != nil {
 		return nil, err
 	}
 	if err := immutable(now, next); err != nil {
@@ -71,6 +71,9 @@ func (a *API) update(r *rest.Request, parse func(*value.Map, *stacks.Definition)
 	}
 	template, err := next.Row(s.ID, a.Secrets)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.trust(r, s, next); err != nil {
 		return nil, err
 	}
 	var accepted engine.Accepted

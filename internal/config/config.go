@@ -100,6 +100,8 @@ type Orchestration struct {
 	// resources a stack; less than 0 is no bound.
 	MaxStacks    int `koanf:"max_stacks_per_tenant"`
 	MaxResources int `koanf:"max_resources_per_stack"`
+	// ResourceTypes is a folder with types of resources beside those of Holdfast.
+	ResourceTypes string `koanf:"resource_types"`
 }
 
 // Retention is how long what is over is kept; 0 is for ever.

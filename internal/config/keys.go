@@ -62,6 +62,7 @@ var keys = []Key{
 	{"orchestration.policy_file", "", "Policy file of the orchestration service, YAML, as compute.policy_file."},
 	{"orchestration.max_stacks_per_tenant", 512, "How many stacks a project may have; less than 0 is no bound (max_stacks_per_tenant)."},
 	{"orchestration.max_resources_per_stack", 1000, "How many resources a stack may have; less than 0 is no bound (max_resources_per_stack)."},
+	{"orchestration.resource_types", "", "Folder with types of resources beside those of Holdfast, a YAML file each: see [resource-types.md](resource-types.md)."},
 
 	{"baremetal.policy_file", "", "Policy file of the bare metal service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
 	{"baremetal.enabled_hardware_types", []any{"ipmi", "redfish"}, "Hardware types that nodes may have: fake-hardware, ipmi, manual-management, redfish (enabled_hardware_types)."},

@@ -83,7 +83,55 @@ func (r *Resource) Requires() ([]string, error) {
 			}
 		}
 	}
+	for _, name := range s.implied[r.Name] {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	return names, nil
+}
+
+// Imply has resources come after others that they don't refer to, by names. One
+// that would close a cycle is left out. It is for whoever binds the template,
+// before anybody else sees it.
+func (s *Stack) Imply(after map[string][]string) error {
+	needs := map[string][]string{}
+	for _, r := range s.resources {
+		requires, err := r.Requires()
+		if err != nil {
+			return err
+		}
+		needs[r.Name] = requires
+	}
+	s.implied = map[string][]string{}
+	for _, r := range s.resources {
+		for _, other := range after[r.Name] {
+			if s.byName[other] == nil || other == r.Name || reaches(needs, other, r.Name) {
+				continue
+			}
+			s.implied[r.Name] = append(s.implied[r.Name], other)
+			needs[r.Name] = append(slices.Clone(needs[r.Name]), other)
+		}
+	}
+	return nil
+}
+
+// reaches says whether one needs another, itself or by what it needs.
+func reaches(needs map[string][]string, from, to string) bool {
+	seen := map[string]bool{}
+	open := []string{from}
+	for len(open) > 0 {
+		name := open[len(open)-1]
+		open = open[:len(open)-1]
+		if name == to {
+			return true
+		}
+		if !seen[name] {
+			seen[name] = true
+			open = append(open, needs[name]...)
+		}
+	}
+	return false
 }
 
 // Graph is the graph of the enabled resources, and the names that its numbers

@@ -70,6 +70,8 @@ type Stack struct {
 	resources  []*Resource
 	byName     map[string]*Resource
 	outputs    []*Output
+	// implied are the names that resources come after beside those they refer to.
+	implied map[string][]string
 }
 
 // Bind parses what the template says about conditions, resources and outputs,

@@ -52,6 +52,14 @@ func (k *Keystone) Trust(trustID string) *Session {
 	})
 }
 
+// InProject is a session of the service user in another project.
+func (k *Keystone) InProject(projectID string) *Session {
+	return k.session(gophercloud.AuthOptions{
+		Username: k.options.Username, Password: k.options.Password, DomainName: k.options.UserDomain,
+		Scope: &gophercloud.AuthScope{ProjectID: projectID},
+	})
+}
+
 // ApplicationCredential is a session by an application credential.
 func (k *Keystone) ApplicationCredential(id, secret string) *Session {
 	return k.session(gophercloud.AuthOptions{ApplicationCredentialID: id, ApplicationCredentialSecret: secret})

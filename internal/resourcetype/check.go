@@ -4,6 +4,8 @@ package resourcetype
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
@@ -21,6 +23,14 @@ func (t *Type) Check(given *value.Map, at string, unknown func(name string) bool
 	}
 	c := check{services: services, unknown: unknown}
 	made, err := c.all(t.Properties, given, false)
+	for _, name := range t.Unsupported {
+		if err == nil && slices.ContainsFunc(reach(given, strings.Split(name, ".")), value.Truth) {
+			err = &problem{text: name + " is not supported."}
+		}
+	}
+	if err == nil {
+		err = t.together(named(t.Properties, given))
+	}
 	if err == nil {
 		return made, nil
 	}
@@ -63,6 +73,7 @@ func (c check) all(properties Ordered[*Property], given *value.Map, nested bool)
 			return nil, &problem{text: "Unknown Property " + value.Str(key)}
 		}
 	}
+	given = named(properties, given)
 	made := &value.Map{}
 	for _, name := range properties.Names {
 		p, _ := properties.Get(name)
@@ -90,6 +101,51 @@ func (c check) all(properties Ordered[*Property], given *value.Map, nested bool)
 	return made, nil
 }
 
+// together checks what may and must be given beside each other.
+func (t *Type) together(given *value.Map) error {
+	is := func(name string) bool { v, _ := given.Get(name); return v != nil && v != false }
+	count := func(names []string) (n int) {
+		for _, name := range names {
+			if is(name) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, names := range t.Conflicts {
+		if count(names) > 1 {
+			return &hot.Error{Class: "ResourcePropertyConflict", Message: "Cannot define the following properties at the same time: " + strings.Join(names, ", ") + "."}
+		}
+	}
+	for _, names := range t.OneOf {
+		if count(names) == 0 {
+			return &hot.Error{Class: "PropertyUnspecifiedError", Message: "At least one of the following properties must be specified: " + strings.Join(names, ", ") + "."}
+		}
+	}
+	for _, names := range t.Depends {
+		if is(names[0]) && count(names[1:]) == 0 {
+			return &hot.Error{Class: "ResourcePropertyDependency", Message: names[0] + " cannot be specified without " + strings.Join(names[1:], ", ") + "."}
+		}
+	}
+	return nil
+}
+
+// named has values given under older names stand under the newer ones.
+func named(properties Ordered[*Property], given *value.Map) *value.Map {
+	for _, key := range given.Keys() {
+		p, _ := properties.Get(value.Str(key))
+		if p == nil || p.StandsFor == "" {
+			continue
+		}
+		v, _ := given.Get(key)
+		newer, _ := given.Get(p.StandsFor)
+		if given = given.Without(key); newer == nil {
+			given.Set(p.StandsFor, v)
+		}
+	}
+	return given
+}
+
 // value is a value made of the property's type and checked.
 func (c check) value(p *Property, v any) (any, error) {
 	made, err := c.convert(p, v)
@@ -103,4 +159,42 @@ func (c check) value(p *Property, v any) (any, error) {
 		}
 	}
 	return made, nil
+}
+
+// Named gives properties with those under older names under their newer ones.
+func (t *Type) Named(given *value.Map) *value.Map { return named(t.Properties, given) }
+
+// Fits says whether a resource of some properties comes after another.
+func (a After) Fits(own, other *value.Map) bool {
+	for theirs, mine := range a.Where {
+		are := reach(other, strings.Split(theirs, "."))
+		if !slices.ContainsFunc(reach(own, strings.Split(mine, ".")), func(v any) bool { return value.In(v, are) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// reach is what there is at a path, through lists.
+func reach(v any, path []string) []any {
+	switch x := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		var all []any
+		for _, one := range x {
+			all = append(all, reach(one, path)...)
+		}
+		return all
+	case *value.Map:
+		if len(path) == 0 {
+			return []any{x}
+		}
+		inner, _ := x.Get(path[0])
+		return reach(inner, path[1:])
+	}
+	if len(path) > 0 {
+		return nil
+	}
+	return []any{v}
 }

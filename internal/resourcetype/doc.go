@@ -5,6 +5,8 @@
 //	Load, All, Find      the types of this release           load.go
 //	Type.Check           properties of a template, resolved  check.go
 //	Property.value       one value, made of its type         values.go
+//	REST                 how a service's API makes them      rest.go
+//	Scope                the expressions of that             expression.go
 //
 // It promises the original's verdicts and texts on properties, and values of
 // the declared types with defaults filled in. It is pure.

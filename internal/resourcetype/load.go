@@ -5,6 +5,9 @@ package resourcetype
 import (
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -38,12 +41,32 @@ type Type struct {
 	Anything   bool                `yaml:"anything"`
 	Properties Ordered[*Property]  `yaml:"properties"`
 	Attributes Ordered[*Attribute] `yaml:"attributes"`
+	// Conflicts are properties of which only one may be given, OneOf those of which
+	// one must be, Depends those that aren't given without another.
+	Conflicts [][]string `yaml:"conflicts"`
+	OneOf     [][]string `yaml:"one_of"`
+	Depends   [][]string `yaml:"depends"`
+	// Unsupported are paths of properties that are refused.
+	Unsupported []string `yaml:"unsupported"`
+	// After are the resources in the same template that it comes after, though it
+	// doesn't refer to them.
+	After []After `yaml:"after"`
+	// REST says how its resources are made; nil if that is written in Go.
+	REST *REST `yaml:"rest"`
+}
+
+// After says that a resource comes after those of a type: those whose properties
+// (the keys, paths of names) are the same as its own (the values).
+type After struct {
+	Type  string            `yaml:"type"`
+	Where map[string]string `yaml:"where"`
 }
 
 // Attribute is what can be read of a resource.
 type Attribute struct {
 	// Type is empty if it may be of any.
-	Type string `yaml:"type"`
+	Type    string  `yaml:"type"`
+	Support Support `yaml:"support"`
 }
 
 // Property is what a template says of a resource.
@@ -59,6 +82,8 @@ type Property struct {
 	Immutable     bool          `yaml:"immutable"`
 	Constraints   []*constraint `yaml:"constraints"`
 	Support       Support       `yaml:"support"`
+	// StandsFor is the property beside it that it is an older name of.
+	StandsFor string `yaml:"stands_for"`
 	// Schema are the properties of a map, or under "*" those of a list's items.
 	Schema Ordered[*Property] `yaml:"schema"`
 }
@@ -117,11 +142,30 @@ var Builtin = sync.OnceValues(func() (*Registry, error) { return Load(schemas.Re
 
 // Load reads the types of a folder, a file each, in the order of their names.
 func Load(from fs.FS, folder string) (*Registry, error) {
-	files, err := fs.Glob(from, folder+"/*.yaml")
+	return (&Registry{}).With(from, folder)
+}
+
+// Open gives the types of this release and those of a folder of the operator's, if
+// there is one.
+func Open(folder string) (*Registry, error) {
+	r, err := Builtin()
+	if err != nil || folder == "" {
+		return r, err
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return nil, fmt.Errorf("resource types: %w", err)
+	}
+	return r.With(os.DirFS(folder), ".")
+}
+
+// With gives these types and those of a folder, a file each. No two are of a name.
+func (r *Registry) With(from fs.FS, folder string) (*Registry, error) {
+	files, err := fs.Glob(from, path.Join(folder, "*.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("resource types: %w", err)
 	}
-	r := &Registry{byName: map[string]*Type{}}
+	all := &Registry{types: slices.Clone(r.types), byName: map[string]*Type{}}
+	maps.Copy(all.byName, r.byName)
 	for _, file := range files {
 		text, err := fs.ReadFile(from, file)
 		if err != nil {
@@ -136,14 +180,14 @@ func Load(from fs.FS, folder string) (*Registry, error) {
 		if err := t.prepare(); err != nil {
 			return nil, fmt.Errorf("resource type of %s: %w", file, err)
 		}
-		if r.byName[t.Name] != nil {
+		if all.byName[t.Name] != nil {
 			return nil, fmt.Errorf("resource type of %s: %s is there already", file, t.Name)
 		}
-		r.byName[t.Name] = t
-		r.types = append(r.types, t)
+		all.byName[t.Name] = t
+		all.types = append(all.types, t)
 	}
-	slices.SortFunc(r.types, func(a, b *Type) int { return strings.Compare(a.Name, b.Name) })
-	return r, nil
+	slices.SortFunc(all.types, func(a, b *Type) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
 }
 
 // All are the types in the order of their names.
@@ -168,7 +212,10 @@ func (t *Type) prepare() error {
 	if t.Name == "" || t.Support.Status == "" {
 		return fmt.Errorf("it has no name or no support status")
 	}
-	return prepareAll(t.Properties)
+	if err := prepareAll(t.Properties); err != nil || t.REST == nil {
+		return err
+	}
+	return t.REST.check(t)
 }
 
 var types = []string{"string", "integer", "number", "boolean", "map", "list", "any"}
@@ -178,6 +225,9 @@ func prepareAll(properties Ordered[*Property]) error {
 		p, _ := properties.Get(name)
 		if !slices.Contains(types, p.Type) {
 			return fmt.Errorf("%s is of type %q", name, p.Type)
+		}
+		if _, ok := properties.Get(p.StandsFor); p.StandsFor != "" && !ok {
+			return fmt.Errorf("%s stands for %s, which is not there", name, p.StandsFor)
 		}
 		if p.Default != nil {
 			p.Default = value.Of(p.Default)
@@ -247,4 +297,14 @@ func (b *bounds) described() map[string]any {
 		said["max"] = b.Max
 	}
 	return said
+}
+
+// Custom is the name of the property's custom constraint; empty if it has none.
+func (p *Property) Custom() string {
+	for _, c := range p.Constraints {
+		if c.Custom != "" {
+			return c.Custom
+		}
+	}
+	return ""
 }

@@ -76,3 +76,81 @@ func TestLoadRefuses(t *testing.T) {
 		t.Error("a type is there twice")
 	}
 }
+
+// An operator's types stand beside those of Holdfast, and can't take their places.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	all, err := Open("../../docs/examples/resource-types")
+	if err != nil {
+		t.Fatal(err)
+	}
+	builtin, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !all.HasType("Example::DNS::Zone") || builtin.HasType("Example::DNS::Zone") || len(all.All()) != len(builtin.All())+1 {
+		t.Errorf("there are %d types and %d", len(all.All()), len(builtin.All()))
+	}
+	if _, err := Open("../../schemas/resources"); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open("../../docs/nowhere"); err == nil {
+		t.Error("there is no such folder")
+	}
+	for wrong, why := range map[string]string{
+		"{service: x, collection: y}":                                             "nothing is created",
+		"{service: x, create: [{POST: y}]}":                                       "no collection",
+		"{service: x, collection: y, create: [{POST: y, body: {z: $(nope)}}]}":    "no property nope",
+		"{service: x, collection: y, create: [{body: {}}]}":                       "no method",
+		"{service: x, collection: y, create: [{POST: y}], attributes: {a: $(b)}}": "no attribute a",
+		"{service: x, collection: y, create: [{POST: y, stranger: 1}]}":           "stranger",
+	} {
+		_, err := Load(fstest.MapFS{"r/x.yaml": {Data: []byte("type: X\nsupport: {status: SUPPORTED}\nrest: " + wrong)}}, "r")
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %q", wrong, err, why)
+		}
+	}
+}
+
+// Expressions are worked out as docs/resource-types.md says.
+func TestExpressions(t *testing.T) {
+	t.Parallel()
+	given, err := value.ParseJSON(`{"name": null, "net": "n", "list": [{"a": 1}, {"b": 2}], "map": {"k": "v"}, "empty": "", "no": false}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Scope{Properties: given.(*value.Map), Self: value.NewMap("id", "i/d", "mark", "m"), Object: value.NewMap("status", "UP")}
+	for template, want := range map[string]string{
+		`"$(name|self.mark)"`:                      `"m"`,
+		`"$(name|'x')"`:                            `"x"`,
+		`"a $(net) b $(no)"`:                       `"a n b false"`,
+		`{"a": "$(name)", "b": "$(none)"}`:         `{"b": null}`,
+		`{"a": "$(name|[])"}`:                      `{"a": []}`,
+		`{"x": 1, "+": "$(map)"}`:                  `{"x": 1, "k": "v"}`,
+		`{"each": "$(list)", "give": "$(item.a)"}`: `[1, null]`,
+		`{"v": {"when": "$(no)", "give": 1}}`:      `{}`,
+		`{"v": {"nullable": "$(empty)"}}`:          `{"v": null}`,
+		`"$(object.status)"`:                       `"UP"`,
+	} {
+		parsed, err := value.ParseJSON(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := value.JSON(s.Value(&Value{parsed}), false); got != want {
+			t.Errorf("%s is %s, want %s", template, got, want)
+		}
+	}
+	if got := s.Path("things/$(self.id)?name=$(net)&x=a b"); got != "things/i%2Fd?name=n&x=a b" {
+		t.Errorf("the path is %s", got)
+	}
+	if got := s.Path("things/$(empty)"); got != "things/%2E" {
+		t.Errorf("the path is %s", got)
+	}
+	body := &Value{value.NewMap("thing", value.NewMap("net", "$(net)", "name", "$(name)", "list", "$(list)"))}
+	if got, ok := s.Changed(body, []string{"name", "net"}); !ok || value.JSON(got, false) != `{"thing": {"net": "n", "name": null}}` {
+		t.Errorf("changed are %s", value.JSON(got, false))
+	}
+	if _, ok := s.Changed(body, []string{"no"}); ok {
+		t.Error("nothing has changed")
+	}
+}

@@ -3,7 +3,6 @@ package stacks
 // Definitions: what a stack is asked to be.
 
 import (
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/resourcetype"
@@ -28,7 +27,50 @@ func define(t *hot.Template, env *hot.Environment, files map[string]string, who 
 	if err != nil {
 		return nil, err
 	}
-	return &Definition{Stack: s, Environment: env, Files: files, Types: types}, nil
+	d := &Definition{Stack: s, Environment: env, Files: files, Types: types}
+	d.order()
+	return d, nil
+}
+
+// order has resources come after those that their types say. What is wrong with a
+// resource is told when it is validated.
+func (d *Definition) order() {
+	after := map[string][]string{}
+	given := map[string]*value.Map{}
+	properties := func(r *hot.Resource) *value.Map {
+		if m, ok := given[r.Name]; ok {
+			return m
+		}
+		m, err := r.Properties(hot.Nothing)
+		if err != nil {
+			m = nil
+		}
+		if t, err := d.TypeOf(r); err == nil {
+			m = t.Named(m)
+		}
+		given[r.Name] = m
+		return m
+	}
+	byType := map[string][]*hot.Resource{}
+	for _, r := range d.Resources() {
+		if t, err := d.TypeOf(r); err == nil {
+			byType[t.Name] = append(byType[t.Name], r)
+		}
+	}
+	for name, those := range byType {
+		for _, rule := range d.Types.Find(name).After {
+			for _, r := range those {
+				for _, other := range byType[rule.Type] {
+					if rule.Fits(properties(r), properties(other)) {
+						after[r.Name] = append(after[r.Name], other.Name)
+					}
+				}
+			}
+		}
+	}
+	if len(after) > 0 {
+		_ = d.Imply(after) // what is wrong with references is told by Validate
+	}
 }
 
 // TypeOf is the type of a resource. Errors: Invalid, there is no such type.
@@ -46,6 +88,16 @@ func (d *Definition) TypeOf(r *hot.Resource) (*resourcetype.Type, error) {
 
 // maxShown is how much is shown of a name.
 const maxShown = 255
+
+// Outside says whether a resource may be outside our own database.
+func (d *Definition) Outside() bool {
+	for _, r := range d.Resources() {
+		if t, err := d.TypeOf(r); err != nil || t.REST != nil {
+			return true
+		}
+	}
+	return false
+}
 
 // Validate checks all that can be checked before anything is done, in the
 // original's order.
@@ -128,22 +180,4 @@ func (d *Definition) HasAttribute(r *hot.Resource, attribute string) bool {
 		return true // that is said of the type
 	}
 	return t.HasAttribute(attribute)
-}
-
-// Constraints are the custom constraints that no service is asked for.
-var Constraints hot.Constraints = constraints{}
-
-type constraints struct{}
-
-// testConstraint is the one of OS::Heat::TestResource: it takes its time in the
-// original, and everything is right by it.
-const testConstraint = "test_constr"
-
-func (constraints) Known(name string) bool { return name == testConstraint }
-
-func (constraints) Check(name string, _ any) error {
-	if name == testConstraint {
-		return nil
-	}
-	return faults.New(faults.Invalid, hot.ValidationFailed, "%s is not known", name)
 }

@@ -1,0 +1,133 @@
+package resources_test
+
+// A service that has collections of things and nothing more, for types whose
+// services the development cloud lacks.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"holdfast.dev/activities/resources"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/resourcetype"
+)
+
+// collections is a service: POST to a path adds to it what is in the envelope,
+// and the path of one reads, changes and removes it.
+type collections struct {
+	mu   sync.Mutex
+	next int
+	at   map[string]map[string]map[string]any // by collection and id
+}
+
+// ServeHTTP implements http.Handler.
+func (f *collections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := strings.Trim(r.URL.Path, "/")
+	var body map[string]map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&body) // some requests have another body, or none
+	var key string
+	var sent map[string]any
+	for key, sent = range body {
+	}
+	answer := func(status int, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v) // a client that is gone needs none
+	}
+	last := path[strings.LastIndex(path, "/")+1:]
+	in, one := f.at[strings.TrimSuffix(path, "/"+last)], map[string]any(nil)
+	if in != nil {
+		one = in[last]
+	}
+	switch {
+	case r.Method == http.MethodPost:
+		if f.at[path] == nil {
+			f.at[path] = map[string]map[string]any{}
+		}
+		f.next++
+		id := fmt.Sprintf("%08d-0000-4000-8000-000000000000", f.next)
+		sent["id"] = id
+		f.at[path][id] = sent
+		answer(http.StatusCreated, body)
+	case r.Method == http.MethodGet && one == nil && strings.HasPrefix(last, "0000"):
+		answer(http.StatusNotFound, map[string]any{})
+	case r.Method == http.MethodGet && one == nil:
+		list := []any{}
+		for _, item := range f.at[path] {
+			if name := r.URL.Query().Get("name"); name == "" || item["name"] == name {
+				list = append(list, item)
+			}
+		}
+		answer(http.StatusOK, map[string]any{plural(last): list})
+	case one == nil && (r.Method == http.MethodDelete || last != "tags"):
+		answer(http.StatusNotFound, map[string]any{})
+	case r.Method == http.MethodGet:
+		answer(http.StatusOK, map[string]any{singular(path): one})
+	case r.Method == http.MethodDelete:
+		delete(in, last)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		for field, v := range sent {
+			one[field] = v
+		}
+		answer(http.StatusOK, map[string]any{key: one})
+	}
+}
+
+// plural is the key of a list, singular that of one in it.
+func plural(last string) string { return strings.ReplaceAll(last, "-", "_") }
+
+func singular(path string) string {
+	parts := strings.Split(path, "/")
+	name := plural(parts[len(parts)-2])
+	if name == "policies" {
+		return "policy"
+	}
+	return strings.TrimSuffix(name, "s")
+}
+
+// faked is a cloud that is one fake.
+type faked struct {
+	*cut
+	address string
+}
+
+func (f faked) Client(context.Context, string, string, string) (*gophercloud.ServiceClient, error) {
+	provider := &gophercloud.ProviderClient{TokenID: "t"}
+	provider.HTTPClient.Transport = cutting{f.cut, nil}
+	return &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: f.address + "/"}, nil
+}
+
+// The types of things that the development cloud doesn't have.
+func TestFakedTypes(t *testing.T) {
+	t.Parallel()
+	registry, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&collections{at: map[string]map[string]map[string]any{}})
+	t.Cleanup(server.Close)
+	cloud := faked{&cut{left: -1}, server.URL}
+	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	const network = "00000000-1111-4111-8111-111111111111"
+	b.all([]thing{
+		{"scope", "OS::Neutron::AddressScope", `{"name": "s"}`, `{"name": "t", "shared": true}`, "show"},
+		{"pool", "OS::Neutron::SubnetPool", `{"prefixes": ["10.0.0.0/8"], "address_scope": "scope."}`, `{"name": "p", "prefixes": ["10.0.0.0/8", "192.168.0.0/16"], "address_scope": "scope."}`, "show"},
+		{"policy", "OS::Neutron::QoSPolicy", `{"name": "gold"}`, `{"name": "gold", "description": "the best"}`, "show"},
+		{"limit", "OS::Neutron::QoSBandwidthLimitRule", `{"policy": "policy.", "max_kbps": 100}`, `{"policy": "policy.", "max_kbps": 200}`, "show"},
+		{"mark", "OS::Neutron::QoSDscpMarkingRule", `{"policy": "policy.", "dscp_mark": 8}`, `{"policy": "policy.", "dscp_mark": 10}`, "show"},
+		{"least", "OS::Neutron::QoSMinimumBandwidthRule", `{"policy": "policy.", "min_kbps": 100}`, `{"policy": "policy.", "min_kbps": 200}`, "show"},
+		{"packets", "OS::Neutron::QoSMinimumPacketRateRule", `{"policy": "policy.", "min_kpps": 100}`, `{"policy": "policy.", "min_kpps": 200}`, "show"},
+		{"segment", "OS::Neutron::Segment", `{"network": "` + network + `", "network_type": "vlan"}`, `{"name": "n", "network": "` + network + `", "network_type": "vlan", "description": "d"}`, "show"},
+	})
+}

@@ -1,0 +1,280 @@
+package resources_test
+
+// Types that are data, against the services of the development cloud.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"holdfast.dev/activities/resources"
+	"holdfast.dev/dev/companions/companiontest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/resourcetype"
+)
+
+// cut is a cloud whose answers are lost from some request on, once it was sent.
+type cut struct {
+	*openstack.Owners
+	mu sync.Mutex
+	// left is how many answers come through; negative is all.
+	left int
+}
+
+var errCut = errors.New("the test has cut the connection")
+
+func (c *cut) Client(ctx context.Context, project, trust, service string) (*gophercloud.ServiceClient, error) {
+	client, err := c.Owners.Client(ctx, project, trust, service)
+	if err == nil {
+		client.ProviderClient.HTTPClient.Transport = cutting{c, client.ProviderClient.HTTPClient.Transport}
+	}
+	return client, err
+}
+
+func (c *cut) after(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = n
+}
+
+type cutting struct {
+	*cut
+	next http.RoundTripper
+}
+
+// RoundTrip sends the request, and may lose its answer.
+func (c cutting) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := c.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	answer, err := next.RoundTrip(r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.left < 0 || err != nil:
+		return answer, err
+	case c.left == 0:
+		_ = answer.Body.Close() // nobody hears it
+		return nil, errCut
+	}
+	c.left--
+	return answer, nil
+}
+
+// bench is the services with types to make resources of.
+type bench struct {
+	*testing.T
+	cloud   *cut
+	at      resources.Cloud
+	types   resources.Types
+	known   *resourcetype.Registry
+	project string
+	ids     map[string]string
+	data    map[string]*value.Map
+}
+
+func newBench(t *testing.T) (*bench, *companiontest.Cloud) {
+	t.Helper()
+	services := companiontest.Start(t)
+	keystone, err := identity.New(identity.Options{AuthURL: services.Identity, Username: "holdfast", Password: services.Password("holdfast"),
+		UserDomain: "Default", Project: "service", ProjectDomain: "Default",
+		Timeout: time.Minute, CacheTime: time.Minute, CacheSize: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, project := services.Login(t, "demo")
+	cloud := &cut{Owners: &openstack.Owners{Keystone: keystone, Region: companiontest.Region}, left: -1}
+	return &bench{t, cloud, cloud, resources.FromFiles(registry, cloud), registry, project, map[string]string{}, map[string]*value.Map{}}, services
+}
+
+// thing is a resource of the table of what is made.
+type thing struct {
+	name, typ string
+	// made and changed are its properties, in which NAME. is the id of a thing.
+	made, changed string
+	// attribute is one that is to be something.
+	attribute string
+}
+
+// call is a call that nothing is remembered for.
+func (b *bench) call(th thing, text string) *resources.Call {
+	b.Helper()
+	for name, id := range b.ids {
+		text = strings.ReplaceAll(text, `"`+name+`."`, `"`+id+`"`)
+	}
+	v, err := value.ParseJSON(text)
+	if err != nil {
+		b.Fatalf("%s: %v", text, err)
+	}
+	properties, err := b.known.Find(th.typ).Check(v.(*value.Map), th.name, nil, everything{})
+	if err != nil {
+		b.Fatalf("%s: %v", th.name, err)
+	}
+	return &resources.Call{Name: th.name, Mark: "stack-" + th.name + "-abcdefghij" + fmt.Sprintf("%02d", len(th.name)), Action: "CREATE", ProjectID: b.project,
+		Now: time.Now(), Properties: properties, Data: &value.Map{}, Attributes: &value.Map{}}
+}
+
+type everything struct{}
+
+func (everything) Known(string) bool       { return true }
+func (everything) Check(string, any) error { return nil }
+
+// killed does something with its answers lost from the first, the second, ...
+// request on, each time as if nobody had heard of the time before, until it comes
+// through; and once more. What a call that came through says is remembered.
+func (b *bench) killed(what string, start *resources.Call, do func(context.Context, *resources.Call) (time.Duration, error)) *resources.Call {
+	b.Helper()
+	again := func(c *resources.Call) *resources.Call {
+		fresh := *c
+		fresh.Data, fresh.Attributes = c.Data.Copy(), c.Attributes.Copy()
+		return &fresh
+	}
+	deadline := time.Now().Add(time.Minute)
+	for n := 0; ; {
+		c := again(start)
+		b.cloud.after(n)
+		wait, err := do(b.Context(), c)
+		switch {
+		case time.Now().After(deadline) || err != nil && !faults.Is(err, faults.Unavailable):
+			b.Fatalf("%s, killed at request %d: %v", what, n, err)
+		case err != nil:
+			n++
+			continue
+		}
+		if start = c; wait == 0 {
+			break
+		}
+		n = 0
+		time.Sleep(wait)
+	}
+	b.cloud.after(-1)
+	if _, err := do(b.Context(), again(start)); err != nil {
+		b.Fatalf("%s, once more: %v", what, err)
+	}
+	return start
+}
+
+// count is how many resources of a collection there are in the project.
+func (b *bench) count(t *resourcetype.Type) int {
+	b.Helper()
+	client, err := b.at.Client(b.Context(), b.project, "", t.REST.Service)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var answer map[string]json.RawMessage
+	path := strings.NewReplacer("$(policy)", b.ids["policy"], "$(instance_uuid)", b.ids["server"]).Replace(t.REST.Collection)
+	if _, err := client.Get(b.Context(), client.ServiceURL(path), &answer, nil); err != nil {
+		b.Fatal(err)
+	}
+	var list []any
+	for key, text := range answer {
+		if !strings.HasSuffix(key, "_links") {
+			if err := json.Unmarshal(text, &list); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	return len(list)
+}
+
+// all makes, changes and takes away everything of a table, killed at every request
+// and twice: there is never more than one of a thing, and nothing is left.
+func (b *bench) all(table []thing) {
+	before := map[string]int{}
+	for _, th := range table {
+		t := b.known.Find(th.typ)
+		if t.REST.Collection != "" {
+			before[th.name] = b.count(t)
+		}
+		c := b.killed("create "+th.name, b.call(th, th.made), b.types[th.typ].Create)
+		b.ids[th.name], b.data[th.name] = c.PhysicalID, c.Data
+		if t.REST.Collection != "" && b.count(t) != before[th.name]+1 {
+			b.Errorf("%s: there were %d and are %d", th.name, before[th.name], b.count(t))
+		}
+		if v, _ := c.Attributes.Get(th.attribute); th.attribute != "" && !value.Truth(v) {
+			b.Errorf("%s: its %s is %v of %v", th.name, th.attribute, v, value.JSON(c.Attributes, false))
+		}
+	}
+	for _, th := range table {
+		if th.changed == "" {
+			continue
+		}
+		var changed []string
+		was, c := b.call(th, th.made), b.call(th, th.changed)
+		for _, key := range c.Properties.Keys() {
+			x, _ := was.Properties.Get(key)
+			if y, _ := c.Properties.Get(key); !value.Equal(x, y) {
+				changed = append(changed, key.(string))
+			}
+		}
+		c.Action, c.PhysicalID, c.Data = "UPDATE", b.ids[th.name], b.data[th.name]
+		c = b.killed("update "+th.name, c, func(ctx context.Context, c *resources.Call) (time.Duration, error) {
+			return b.types[th.typ].Update(ctx, c, changed)
+		})
+		b.ids[th.name], b.data[th.name] = c.PhysicalID, c.Data
+	}
+	for i := len(table) - 1; i >= 0; i-- {
+		th := table[i]
+		t := b.known.Find(th.typ)
+		text := th.made
+		if th.changed != "" {
+			text = th.changed
+		}
+		c := b.call(th, text)
+		c.Action, c.PhysicalID, c.Data = "DELETE", b.ids[th.name], b.data[th.name]
+		b.killed("delete "+th.name, c, b.types[th.typ].Delete)
+		if n, counted := before[th.name]; counted && b.count(t) != n {
+			b.Errorf("%s: there were %d and %d are left", th.name, n, b.count(t))
+		}
+	}
+}
+
+// Networks and what belongs to them.
+func TestNetworkTypes(t *testing.T) {
+	t.Parallel()
+	b, services := newBench(t)
+	admin, _, _ := services.Login(t, "admin")
+	neutron := services.At(t, services.Network)
+	outside := neutron.Want(201, admin, "POST", "/v2.0/networks", `{"network":{"name":"outside","router:external":true}}`).TextAt("network", "id")
+	neutron.Want(201, admin, "POST", "/v2.0/subnets", `{"subnet":{"network_id":"`+outside+`","cidr":"203.0.113.0/24","ip_version":4}}`)
+	b.all([]thing{
+		{"net", "OS::Neutron::Net", `{"name": "mine", "tags": ["a"]}`, `{"name": "ours", "tags": ["b"], "admin_state_up": false}`, "status"},
+		{"unnamed", "OS::Neutron::Net", `{}`, `{"tags": ["b"]}`, "name"},
+		{"subnet", "OS::Neutron::Subnet", `{"network": "mine", "cidr": "10.1.0.0/24", "name": "s", "dns_nameservers": ["10.1.0.2"]}`, `{"network": "mine", "cidr": "10.1.0.0/24", "enable_dhcp": false}`, "cidr"},
+		{"group", "OS::Neutron::SecurityGroup", `{"rules": [{"protocol": "tcp", "port_range_min": 22, "port_range_max": 22}, {"remote_mode": "remote_group_id"}]}`,
+			`{"name": "g", "rules": [{"protocol": "icmp"}, {"direction": "egress", "ethertype": "IPv6"}, {"protocol": "udp"}, {"direction": "egress"}]}`, "show"},
+		{"rule", "OS::Neutron::SecurityGroupRule", `{"security_group": "group.", "port_range_min": 80, "port_range_max": 90}`, "", ""},
+		{"port", "OS::Neutron::Port", `{"network": "net.", "name": "p", "fixed_ips": [{"subnet": "subnet."}], "security_groups": ["group."]}`,
+			`{"network": "net.", "name": "q", "fixed_ips": [{"subnet": "subnet.", "ip_address": "10.1.0.9"}], "security_groups": [], "allowed_address_pairs": [{"ip_address": "10.1.0.0/24"}]}`, "subnets"},
+		{"router", "OS::Neutron::Router", `{"name": "r", "external_gateway_info": {"network": "outside"}}`, `{"name": "r2", "external_gateway_info": {"network": "outside"}}`, "status"},
+		{"interface", "OS::Neutron::RouterInterface", `{"router": "r", "subnet": "subnet."}`, "", ""},
+		{"floating", "OS::Neutron::FloatingIP", `{"floating_network": "outside", "port_id": "port."}`, `{"floating_network": "outside"}`, "floating_ip_address"},
+		{"association", "OS::Neutron::FloatingIPAssociation", `{"floatingip_id": "floating.", "port_id": "port."}`, "", ""},
+	})
+}
+
+// Disks.
+func TestVolumeTypes(t *testing.T) {
+	t.Parallel()
+	b, _ := newBench(t)
+	b.all([]thing{
+		{"plain", "OS::Cinder::Volume", `{"size": 1}`, `{"size": 2, "metadata": {"a": "b"}}`, "status"},
+		{"volume", "OS::Cinder::Volume", `{"size": 1, "name": "mine", "metadata": {"a": "b"}}`, `{"size": 2, "name": "ours", "description": "d"}`, "display_name"},
+	})
+}

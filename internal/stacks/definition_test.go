@@ -1,0 +1,82 @@
+package stacks
+
+import (
+	"reflect"
+	"testing"
+
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/resourcetype"
+)
+
+func defined(t *testing.T, template string) (*Definition, error) {
+	t.Helper()
+	types, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := ParseRequest(value.NewMap("template", template))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request.Define(hot.Identity{Project: "p", Name: "s", ID: "i"}, types)
+}
+
+// Resources come after those that their types say, unless that can't be.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	d, err := defined(t, `
+heat_template_version: 2021-04-16
+resources:
+  port: {type: OS::Neutron::Port, properties: {network_id: {get_resource: net}}}
+  other: {type: OS::Neutron::Port, properties: {network: elsewhere}}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  net: {type: OS::Neutron::Net}
+  early: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  late: {type: OS::Neutron::Subnet, depends_on: early, properties: {network: {get_resource: net}, cidr: 10.1.0.0/24}}
+`)
+	if err == nil {
+		err = d.Validate()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"port": {"net", "subnet", "late"}, "other": {}, "subnet": {"net"}, "early": {"net", "subnet"}, "late": {"early", "net"},
+	} {
+		if got, err := d.Resource(name).Requires(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s needs %v (%v), want %v", name, got, err, want)
+		}
+	}
+	if !d.Outside() {
+		t.Error("ports are outside")
+	}
+}
+
+// What a value alone decides is decided at once, in the original's words.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, v, want string }{
+		{"ip_addr", "10.0.0.1", ""}, {"ip_addr", "fe80::1", ""}, {"ip_addr", "10.0.0", "Invalid IP address"},
+		{"mac_addr", "fa:16:3e:00:00:01", ""}, {"mac_addr", "fa163e000001", ""}, {"mac_addr", "x", "Invalid MAC address."},
+		{"net_cidr", "10.0.0.0/24", ""}, {"net_cidr", "10/8", ""}, {"net_cidr", "10.0.0.1/24", "'10.0.0.1/24' isn't a recognized IP subnet cidr, '10.0.0.0/24' is recommended"},
+		{"ip_or_cidr", "10.0.0.1", ""}, {"ip_or_cidr", "10.0.0.0/8", ""}, {"ip_or_cidr", "x", "'x' is not a valid IP address"},
+		{"dns_name", "a.example", ""}, {"dns_domain", "a.example", "'a.example' must end with '.'."}, {"dns_domain", "a.example.", ""},
+		{"rel_dns_name", "a.", "'a.' is a FQDN. It should be a relative domain name."},
+		{"cron_expression", "*/5 * * * 1-5", ""}, {"cron_expression", "* *", "Invalid CRON expression: Exactly 5, 6 or 7 columns has to be specified for iterator expression."},
+		{"json_string", "{", "JSON string error: Expecting value"}, {"timezone", "Europe/Vienna", ""}, {"timezone", "Mars/One", "Invalid timezone: 'Mars/One'"},
+		{"expiration", "2001-01-01T00:00:00Z", "Expiration 2001-01-01T00:00:00Z is invalid: Expiration time is out of date."},
+		{"iso_8601", "2026-11-30T05:00:00Z", ""}, {"neutron.network", "any", ""},
+	} {
+		got := ""
+		if err := Constraints.Check(c.name, c.v); err != nil {
+			got = err.Error()
+		}
+		if !Constraints.Known(c.name) || got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.name, c.v, got, c.want)
+		}
+	}
+	if Constraints.Known("neutron.nothing") || Constraints.Known("nothing") {
+		t.Error("such a constraint isn't known")
+	}
+}
