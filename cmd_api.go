@@ -181,8 +181,13 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 			return nil, fmt.Errorf("baremetal.agent_networks: %w", err)
 		}
 	}
-	return &baremetal.API{DB: p.db, Policy: rules, Secrets: box, Hardware: enabled, AgentNetworks: networks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
-		MaxPageSize: p.cfg.API.MaxPageSize}, nil
+	return &baremetal.API{
+		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize,
+		AgentNetworks: networks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
+		ConductorDownAfter: p.cfg.Conductor.HeartbeatTimeout,
+		PowerTimeout:       p.cfg.Conductor.PowerStateChangeTimeout,
+		SoftPowerTimeout:   p.cfg.Conductor.SoftPowerOffTimeout,
+	}, nil
 }
 
 // neighbours are the services that requests are checked with, as their callers;

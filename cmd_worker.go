@@ -39,8 +39,8 @@ func workerCommand(env *cli.Env) *cobra.Command {
 	var role, driver, types string
 	var hosts int
 	cmd := &cobra.Command{
-		Use:   "worker --role control|host",
-		Short: "Carry operations out: workflows and the engine's loops, or the guests of hosts",
+		Use:   "worker --role control|host|conductor",
+		Short: "Carry operations out: workflows and the engine's loops, the guests of hosts, or the BMCs of nodes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := env.Config()
@@ -56,11 +56,13 @@ func workerCommand(env *cli.Env) *cobra.Command {
 				return runControl(cmd.Context(), cfg)
 			case workers.HostRole:
 				return runHosts(cmd.Context(), cfg, hosts)
+			case workers.ConductorRole:
+				return runConductor(cmd.Context(), cfg)
 			}
-			return faults.New(faults.Invalid, "InvalidRole", "--role is %q; it must be control or host", role)
+			return faults.New(faults.Invalid, "InvalidRole", "--role is %q; it must be control, host or conductor", role)
 		},
 	}
-	cmd.Flags().StringVar(&role, "role", "", "control or host")
+	cmd.Flags().StringVar(&role, "role", "", "control, host or conductor")
 	cmd.Flags().StringVar(&driver, "driver", "", "libvirt or simulated (host.driver)")
 	cmd.Flags().StringVar(&types, "resource-types", "", "folder with resource types of your own (orchestration.resource_types)")
 	cmd.Flags().IntVar(&hosts, "hosts", 1, "hosts in this process, with the simulated driver")

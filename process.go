@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/orchestration"
 	"holdfast.dev/internal/telemetry"
@@ -73,7 +74,7 @@ func newControlProcess(ctx context.Context, cfg *config.Config, role string) (*p
 		return nil, errors.Join(err, p.close())
 	}
 	p.closers = append(p.closers, func() error { p.db.Close(); return nil })
-	p.engine = engine.New(p.db, compute.Resource(), orchestration.Locks())
+	p.engine = engine.New(p.db, compute.Resource(), orchestration.Locks(), baremetal.Locks())
 	p.starter = p.engine.NewStarter(p.temporal, steps.ControlQueue, cfg.API.StarterQueue, cfg.API.StarterWorkers)
 	return p, nil
 }

@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/maintenance"
+	"holdfast.dev/workflows/node"
 	"holdfast.dev/workflows/server"
 	"holdfast.dev/workflows/stack"
 )
@@ -79,7 +80,7 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	}
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ControlQueue, o)
-	for _, workflows := range []map[operations.Kind]func(workflow.Context, steps.Ref) error{server.Workflows, stack.Workflows} {
+	for _, workflows := range []map[operations.Kind]func(workflow.Context, steps.Ref) error{server.Workflows, stack.Workflows, node.Workflows} {
 		for kind, f := range workflows {
 			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{Name: string(kind)})
 		}

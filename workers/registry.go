@@ -19,6 +19,8 @@ type Role string
 const (
 	ControlRole Role = "control"
 	HostRole    Role = "host"
+	// ConductorRole works on nodes.
+	ConductorRole Role = "conductor"
 )
 
 // families is a row per family of steps: who serves it, and the interface that
@@ -36,6 +38,7 @@ var families = []struct {
 	{"resources", ControlRole, reflect.TypeFor[steps.ResourcesActivities]()},
 	{"maintenance", ControlRole, reflect.TypeFor[steps.MaintenanceActivities]()},
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
+	{"bmc", ConductorRole, reflect.TypeFor[steps.BMCActivities]()},
 }
 
 // Steps gives the names of the steps that a role serves.

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"holdfast.dev/activities/bmc"
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/libvirt"
@@ -25,7 +26,8 @@ import (
 var served = map[Role]map[string]any{
 	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
 		"cinder": (*cinder.Activities)(nil), "glance": (*glance.Activities)(nil), "maintenance": (*maintenance.Activities)(nil), "resources": (*resources.Activities)(nil)},
-	HostRole: {"libvirt": (*libvirt.Activities)(nil)},
+	HostRole:      {"libvirt": (*libvirt.Activities)(nil)},
+	ConductorRole: {"bmc": (*bmc.Activities)(nil)},
 }
 
 // Every step is served by exactly one role, the one of its place, under its
@@ -46,9 +48,9 @@ func TestEveryStepIsServed(t *testing.T) {
 		}
 	}
 	for _, s := range steps.All() {
-		want := ControlRole
-		if s.Place == steps.OnHost {
-			want = HostRole
+		want, elsewhere := map[steps.Place]Role{steps.OnHost: HostRole, steps.OnConductor: ConductorRole}[s.Place]
+		if !elsewhere {
+			want = ControlRole
 		}
 		if got[s.Name] != want {
 			t.Errorf("step %s is served by %q, want %q", s.Name, got[s.Name], want)

@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -29,6 +30,7 @@ type resource struct {
 var resources = map[operations.ResourceType]resource{
 	operations.Server: {briefServer, showServer, publishServer},
 	operations.Stack:  {briefStack, showStack, publishStack},
+	operations.Node:   {briefNode, showNode, publishNode},
 }
 
 func briefServer(ctx context.Context, tx store.Tx, out *steps.BeginOut) (err error) {
@@ -130,4 +132,20 @@ func publishStack(ctx context.Context, tx store.Tx, id string, in steps.FinishIn
 		return faults.New(faults.Internal, "NoOutcome", "nothing was said of stack %s", id)
 	}
 	return orchestration.Publish(ctx, tx, id, *in.Stack)
+}
+
+func briefNode(ctx context.Context, tx store.Tx, out *steps.BeginOut) (err error) {
+	out.Node, err = baremetal.Brief(ctx, tx, out.ResourceID)
+	return err
+}
+
+// showNode shows nothing: the request has said what is being done.
+func showNode(context.Context, store.Tx, operations.Kind, string, string, string) error { return nil }
+
+func publishNode(ctx context.Context, tx store.Tx, id string, in steps.FinishIn) error {
+	var o steps.NodeOutcome
+	if in.Node != nil {
+		o = *in.Node
+	}
+	return baremetal.Publish(ctx, tx, id, o, in.Fault)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -32,35 +33,13 @@ var secretFields = []struct {
 var secretWords = []string{"password", "adminpass", "admin_pass", "auth_token", "new_pass", "secret", "sys_pswd", "token", "encrypted_key",
 	"private_key", "fernetkey", "sslkey", "passphrase", "credential"}
 
-// kept are the secrets of a node: by field, then by the path within it.
-type kept map[string]map[string]any
-
-// place is what a node's secrets are sealed for.
-func place(n *baremetal.Node) string { return "baremetal.nodes/" + n.UUID }
-
-// opened are the secrets that a node has.
-func (a *API) opened(n *baremetal.Node) (kept, error) {
-	all := kept{}
-	if len(n.Secrets) == 0 {
-		return all, nil
-	}
-	text, err := a.Secrets.Open(n.Secrets, place(n))
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the secrets of node %s: %w", n.UUID, err)
-	}
-	return all, nil
-}
-
 // conceal masks and seals what is secret in a node. What is masked already is
 // the secret that before, if there is one, has in that place.
 func (a *API) conceal(n, before *baremetal.Node) error {
-	old, all := kept{}, kept{}
+	old, all := nodes.Kept{}, nodes.Kept{}
 	if before != nil {
 		var err error
-		if old, err = a.opened(before); err != nil {
+		if old, err = nodes.Opened(a.Secrets, before); err != nil {
 			return err
 		}
 	}
@@ -88,7 +67,7 @@ func (a *API) conceal(n, before *baremetal.Node) error {
 	if err != nil {
 		return fmt.Errorf("secrets of a node: %w", err)
 	}
-	n.Secrets = a.Secrets.Seal(text, place(n))
+	n.Secrets = a.Secrets.Seal(text, nodes.Place(n))
 	return nil
 }
 
@@ -135,35 +114,10 @@ func secret(key string, keys []string) bool {
 
 // revealed is a field of a node with its secrets in place.
 func (a *API) revealed(n *baremetal.Node, field string) (any, error) {
-	all, err := a.opened(n)
-	if err != nil {
-		return nil, err
-	}
 	for _, f := range secretFields {
-		if f.name != field {
-			continue
+		if f.name == field {
+			return nodes.Revealed(a.Secrets, n, field, *f.of(n))
 		}
-		value, _, err := pyjson.Parse(*f.of(n))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", field, err)
-		}
-		show(value, "", all[field])
-		return value, nil
 	}
 	return nil, fmt.Errorf("%s holds no secrets", field)
-}
-
-func show(value any, path string, secrets map[string]any) {
-	object, ok := value.(*pyjson.Object)
-	if !ok {
-		return
-	}
-	for _, key := range object.Keys() {
-		inner, _ := object.Get(key)
-		if plain, is := secrets[path+"/"+key]; is {
-			object.Set(key, plain)
-			continue
-		}
-		show(inner, path+"/"+key, secrets)
-	}
 }

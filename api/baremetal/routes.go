@@ -5,8 +5,10 @@ package baremetal
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/microversion"
@@ -28,8 +30,21 @@ type API struct {
 	AgentNetworks []netip.Prefix
 	// PlainAgents are ramdisks without TLS, which are refused otherwise.
 	PlainAgents bool
+	// Engine accepts operations on nodes, and Starter starts them.
+	Engine  *engine.Engine
+	Starter Starter
+	// ConductorDownAfter is the silence after which a conductor counts as down.
+	ConductorDownAfter time.Duration
+	// PowerTimeout is how long a node may take to come to another power, and
+	// SoftPowerTimeout how long its own system may, where a request says nothing.
+	PowerTimeout, SoftPowerTimeout time.Duration
 	// MaxPageSize is the most rows on a page.
 	MaxPageSize int
+}
+
+// Starter starts operations after the commit.
+type Starter interface {
+	Offer(operationID string)
 }
 
 // Service makes the service for rest.New.
@@ -70,6 +85,7 @@ func (a *API) nodeOperations() []rest.Operation {
 		{Method: "PATCH", Path: one, Policy: rule + "update", Targeted: true, Success: 200, Handler: a.updateNode},
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Targeted: true, Success: 204, Handler: a.deleteNode},
 		{Method: "GET", Path: one + "/states", Policy: rule + "get_states", Targeted: true, Success: 200, Handler: a.showStates},
+		{Method: "PUT", Path: one + "/states/power", Policy: rule + "set_power_state", Targeted: true, Success: 202, Handler: a.setPower},
 		{Method: "PUT", Path: one + "/maintenance", Policy: rule + "set_maintenance", Targeted: true, Success: 202, Handler: a.setMaintenance},
 		{Method: "DELETE", Path: one + "/maintenance", Policy: rule + "clear_maintenance", Targeted: true, Success: 202, Handler: a.clearMaintenance},
 		traits(rest.Operation{Method: "GET", Path: one + "/traits", Policy: rule + "traits:list", Success: 200, Handler: a.listTraits}),

@@ -15,14 +15,21 @@ import (
 
 	"holdfast.dev/api/baremetal"
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
+	rows "holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/testenv"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
+
+// nobody starts what is accepted.
+type nobody struct{}
+
+func (nobody) Offer(string) {}
 
 // cloud is the API and its database.
 type cloud struct {
@@ -53,7 +60,8 @@ func newCloud(t *testing.T, types ...string) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000}
+	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
+		Engine: engine.New(db, rows.Locks()), Starter: nobody{}, ConductorDownAfter: time.Minute, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
 	c := &cloud{t: t, db: db}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{

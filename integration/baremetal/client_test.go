@@ -5,8 +5,10 @@ package baremetal
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,7 +17,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"holdfast.dev/dev/bmc"
 	"holdfast.dev/integration/cloud"
 	"holdfast.dev/integration/venv"
 )
@@ -245,4 +249,83 @@ func TestEnrolment(t *testing.T) {
 	if o.does(&list, "node", "list"); len(list) != 0 {
 		t.Errorf("%v", list)
 	}
+}
+
+// TestPower is the power of a machine behind a simulated Redfish service.
+func TestPower(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: 2, Config: map[string]any{
+		"baremetal.enabled_hardware_types": []string{"fake-hardware", "redfish"},
+		"dev.static_tokens": []map[string]any{
+			{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
+			{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},
+		}}})
+	o := start(t, c)
+	var node map[string]any
+	o.does(&node, "node", "create", "--driver", "redfish", "--name", "m1", "--driver-info", "redfish_address="+c.BMC.URL(),
+		"--driver-info", "redfish_system_id=/redfish/v1/Systems/1", "--driver-info", "redfish_username="+cloud.BMCUser,
+		"--driver-info", "redfish_password="+cloud.BMCPassword, "--driver-info", "redfish_verify_ca="+c.BMC.CAFile)
+	o.does(nil, "node", "create", "--driver", "fake-hardware", "--name", "f1")
+	machine := c.BMC.Machines[0]
+
+	// settled waits until nobody works on a node, and gives it.
+	settled := func(name string) map[string]any {
+		t.Helper()
+		c.Eventually(name+" is at rest", 2*time.Minute, func(context.Context) error {
+			o.does(&node, "node", "show", name)
+			if node["reservation"] != nil || node["target_power_state"] != nil {
+				return fmt.Errorf("%v works on it", node["reservation"])
+			}
+			return nil
+		})
+		return node
+	}
+	for _, ask := range []struct {
+		command []string
+		power   string
+		turns   []bmc.Power
+	}{
+		{[]string{"power", "on"}, "power on", []bmc.Power{bmc.On}},
+		{[]string{"power", "off"}, "power off", []bmc.Power{bmc.Off}},
+		{[]string{"reboot"}, "power on", []bmc.Power{bmc.On}},
+		{[]string{"reboot"}, "power on", []bmc.Power{bmc.Off, bmc.On}},
+		{[]string{"power", "off", "--soft", "--power-timeout", "20"}, "power off", []bmc.Power{bmc.Off}},
+	} {
+		machine.Forget()
+		command := append([]string{"node"}, ask.command...)
+		o.does(nil, append(command, "m1")...)
+		if got := settled("m1"); got["power_state"] != ask.power || got["last_error"] != nil || !slices.Equal(machine.Turns(), ask.turns) {
+			t.Errorf("%v: %v, %v, turned %v", ask.command, got["power_state"], got["last_error"], machine.Turns())
+		}
+	}
+	o.does(nil, "node", "power", "on", "f1")
+	if got := settled("f1"); got["power_state"] != "power on" {
+		t.Errorf("%v", got)
+	}
+
+	// While a conductor works on it nobody else does, and one that is killed in the
+	// middle of a reboot is followed by one that turns the machine on.
+	machine.Put(bmc.On)
+	machine.Forget()
+	machine.Lag = 15 * time.Second
+	machine.Misbehave(bmc.Slow)
+	o.does(nil, "node", "reboot", "m1")
+	o.refused("is locked by host conductor-1, please retry after the current operation is completed", "node", "power", "off", "m1")
+	c.Eventually("the machine is told to turn off", time.Minute, func(context.Context) error {
+		if len(machine.Turns()) == 0 {
+			return errors.New("it isn't")
+		}
+		return nil
+	})
+	c.Kill(cloud.Conductor)
+	c.Restart(cloud.Conductor)
+	if got := settled("m1"); got["power_state"] != "power on" || !slices.Equal(machine.Turns(), []bmc.Power{bmc.Off, bmc.On}) {
+		t.Errorf("%v, %v, turned %v", got["power_state"], got["last_error"], machine.Turns())
+	}
+	machine.Misbehave(bmc.Refuses)
+	o.does(nil, "node", "power", "off", "m1")
+	if got := settled("m1"); got["power_state"] != "power on" ||
+		got["last_error"] != "Failed to change power state to 'power off' by 'power off': Redfish exception occurred. Error: the BMC answered with status 400: The system can't do that." {
+		t.Errorf("%v, %v", got["power_state"], got["last_error"])
+	}
+	c.Audit()
 }

@@ -14,12 +14,14 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"holdfast.dev/dev/bmc"
 	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/ports"
 	"holdfast.dev/dev/supervise"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/orchestration"
 	"holdfast.dev/internal/testenv"
@@ -39,6 +41,9 @@ type Options struct {
 	// one host, over the libvirtd that libvirttest has made, and the services
 	// that a host needs beside it.
 	BootImage string
+	// Machines is how many simulated machines there are (dev/bmc), with a conductor
+	// for them; 0 is neither.
+	Machines int
 	// Config is laid over the configuration, by dotted key.
 	Config map[string]any
 }
@@ -51,6 +56,8 @@ type Cloud struct {
 	DB *store.DB
 	// Engine reads operations from DB.
 	Engine *engine.Engine
+	// BMC is the service of the simulated machines; nil without them.
+	BMC *bmc.Service
 	// Temporal is a client of the engine's namespace.
 	Temporal client.Client
 
@@ -115,6 +122,7 @@ func Start(t testing.TB, o Options) *Cloud {
 		o.Config = over
 	}
 	c.configure(o.Config)
+	c.simulate(o.Machines)
 	c.slow(o.Delay)
 	t.Cleanup(c.stop)
 	if companions != nil {
@@ -126,6 +134,7 @@ func Start(t testing.TB, o Options) *Cloud {
 		c.Restart(name)
 	}
 	c.AwaitHosts()
+	c.awaitConductor()
 	if companions != nil {
 		companions.crowd()
 	}
@@ -135,7 +144,7 @@ func Start(t testing.TB, o Options) *Cloud {
 // configure writes the configuration and describes the processes.
 func (c *Cloud) configure(over map[string]any) {
 	api, link := c.address(), c.address()
-	telemetry := map[Name]string{API: c.address(), Control: c.address(), Host: c.address()}
+	telemetry := map[Name]string{API: c.address(), Control: c.address(), Host: c.address(), Conductor: c.address()}
 	temporal, namespace := c.pair.Temporal()
 	c.url, c.telemetry = "http://"+api, telemetry
 	flat := map[string]any{
@@ -144,7 +153,7 @@ func (c *Cloud) configure(over map[string]any) {
 		"temporal.address":         temporal,
 		"temporal.namespace":       namespace,
 		"api.listen":               api,
-		"compute.host_down_after":  "8s", // less than a step waits for its host
+		"compute.host_down_after":  "5s",
 		"hostlink.listen":          link,
 		"hostlink.url":             "http://" + link,
 		"hostlink.key_file":        filepath.Join(c.dir, "hostlink.key"),
@@ -157,7 +166,13 @@ func (c *Cloud) configure(over map[string]any) {
 		"telemetry.api_listen":     telemetry[API],
 		"telemetry.control_listen": telemetry[Control],
 		"telemetry.host_listen":    telemetry[Host],
-		"dev.hold_dir":             string(c.Points),
+
+		"telemetry.conductor_listen":   telemetry[Conductor],
+		"conductor.name":               "conductor-1",
+		"conductor.heartbeat_interval": "1s",
+		"conductor.networks":           []string{"127.0.0.0/8"},
+
+		"dev.hold_dir": string(c.Points),
 		"dev.static_tokens": []map[string]any{
 			{"token": UserToken, "user": "alice", "project": project, "roles": []string{"member", "reader"}},
 			{"token": HelperToken, "user": "root", "project": project, "roles": []string{"admin", "member", "reader"}},
@@ -236,7 +251,7 @@ func (c *Cloud) open() {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(c.DB.Close)
-	c.Engine = engine.New(c.DB, compute.Resource(), orchestration.Locks())
+	c.Engine = engine.New(c.DB, compute.Resource(), orchestration.Locks(), baremetal.Locks())
 	address, namespace := c.pair.Temporal()
 	c.Temporal, err = engine.Dial(engine.TemporalOptions{Address: address, Namespace: namespace, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -261,7 +276,7 @@ func (c *Cloud) seed() {
 // AwaitHosts waits until every host is up.
 func (c *Cloud) AwaitHosts() {
 	c.t.Helper()
-	c.Eventually("every host is up", Patience, func(ctx context.Context) error {
+	c.Eventually("every host is up", time.Minute, func(ctx context.Context) error {
 		var up int
 		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE last_seen > now() - interval '3 s'`).Scan(&up)
 		if all := c.hosts + c.others; err == nil && up < all {

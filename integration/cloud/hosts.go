@@ -23,6 +23,9 @@ func (c *Cloud) names() []Name {
 	if c.others > 0 {
 		all = append(all, OtherHosts)
 	}
+	if c.BMC != nil {
+		all = append(all, Conductor)
+	}
 	return all
 }
 

@@ -20,6 +20,8 @@ const (
 	Host     Name = "host" // all hosts
 	Temporal Name = "temporal"
 	Postgres Name = "postgres"
+	// Conductor is there with Options.Machines.
+	Conductor Name = "conductor"
 )
 
 // Names are all of them.

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/internal/leftovers"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -78,7 +79,7 @@ func probes(db *store.DB, cfg *config.Config) []engine.Probe {
 	if cfg != nil && cfg.OpenStack.AuthURL != "" {
 		services = openstack.NewSession(openstack.Options(cfg.OpenStack))
 	}
-	return slices.Concat(newEngine(db).Probes(), compute.Probes, orchestration.Probes, leftovers.Probes(db, services))
+	return slices.Concat(newEngine(db).Probes(), compute.Probes, orchestration.Probes, baremetal.Probes, leftovers.Probes(db, services))
 }
 
 // choose gives the probes that are named, or all.

@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -124,5 +125,5 @@ func (e *Env) withDB(ctx context.Context, f func(*store.DB) error) error {
 
 // newEngine is the engine as commands use it: no client, no loops.
 func newEngine(db *store.DB) *engine.Engine {
-	return engine.New(db, compute.Resource(), orchestration.Locks())
+	return engine.New(db, compute.Resource(), orchestration.Locks(), baremetal.Locks())
 }

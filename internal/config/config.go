@@ -11,6 +11,7 @@ type Config struct {
 	API           API           `koanf:"api"`
 	Compute       Compute       `koanf:"compute"`
 	Baremetal     Baremetal     `koanf:"baremetal"`
+	Conductor     Conductor     `koanf:"conductor"`
 	Orchestration Orchestration `koanf:"orchestration"`
 	Retention     Retention     `koanf:"retention"`
 	Policy        Policy        `koanf:"policy"`
@@ -64,6 +65,21 @@ type Baremetal struct {
 	AgentNetworks []string `koanf:"agent_networks"`
 	// AgentRequireTLS refuses ramdisks without TLS.
 	AgentRequireTLS bool `koanf:"agent_require_tls"`
+}
+
+// Conductor is what works on nodes; the API reads how long it may be silent, and
+// how long nodes may take.
+type Conductor struct {
+	// Name is what it is called; empty is the machine's name. Group are the nodes
+	// that it works on.
+	Name  string `koanf:"name"`
+	Group string `koanf:"group"`
+	// Networks are those that BMCs are reached in.
+	Networks                []string      `koanf:"networks"`
+	HeartbeatInterval       time.Duration `koanf:"heartbeat_interval"`
+	HeartbeatTimeout        time.Duration `koanf:"heartbeat_timeout"`
+	PowerStateChangeTimeout time.Duration `koanf:"power_state_change_timeout"`
+	SoftPowerOffTimeout     time.Duration `koanf:"soft_power_off_timeout"`
 }
 
 // Compute is what the compute service does by configuration.
@@ -190,6 +206,8 @@ type Telemetry struct {
 	APIListen     string `koanf:"api_listen"`
 	ControlListen string `koanf:"control_listen"`
 	HostListen    string `koanf:"host_listen"`
+	// ConductorListen is that of a conductor worker.
+	ConductorListen string `koanf:"conductor_listen"`
 	// OTLPEndpoint is where traces go, "http://127.0.0.1:4318"; empty for none.
 	OTLPEndpoint string `koanf:"otlp_endpoint"`
 }

@@ -69,6 +69,14 @@ var keys = []Key{
 	{"baremetal.agent_networks", []any{}, "Networks in which ramdisks are reached, as 192.0.2.0/24; none are all but loopback and link local ones."},
 	{"baremetal.agent_require_tls", true, "Ramdisks that don't speak TLS are refused ([agent]require_tls)."},
 
+	{"conductor.name", "", "What a conductor worker is called; empty is the machine's name (host)."},
+	{"conductor.group", "", "Nodes of this group are a conductor worker's (conductor/conductor_group)."},
+	{"conductor.networks", []any{}, "Networks that BMCs are reached in, as prefixes; empty for every one but the machine's own and link-local ones."},
+	{"conductor.heartbeat_interval", 10 * time.Second, "Time between two signs of life of a conductor worker (conductor/heartbeat_interval)."},
+	{"conductor.heartbeat_timeout", 60 * time.Second, "A conductor worker not heard of for this long gets no new work (conductor/heartbeat_timeout)."},
+	{"conductor.power_state_change_timeout", 60 * time.Second, "How long a node may take to come to another power (conductor/power_state_change_timeout)."},
+	{"conductor.soft_power_off_timeout", 600 * time.Second, "How long a node's own system may take for it (conductor/soft_power_off_timeout)."},
+
 	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
 	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers and stacks are kept, with their operations; 0 for ever."},
 	{"retention.operations", 8760 * time.Hour, "How long finished operations of servers that live are kept, and shown as their actions; 0 for ever."},
@@ -120,6 +128,7 @@ var keys = []Key{
 	{"telemetry.api_listen", "127.0.0.1:9174", "Address of /metrics and /healthcheck of the API; empty for none."},
 	{"telemetry.control_listen", "127.0.0.1:9175", "The same of a control worker."},
 	{"telemetry.host_listen", "127.0.0.1:9176", "The same of a host worker."},
+	{"telemetry.conductor_listen", "127.0.0.1:9177", "The same of a conductor worker."},
 	{"telemetry.otlp_endpoint", "", "URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces; empty for none."},
 
 	{"dev.static_tokens", []any{}, "Tokens that are always valid, each with token, user, project and roles. For the development cloud and tests; never on a network."},

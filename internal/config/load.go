@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
@@ -140,6 +141,10 @@ func (c *Config) check() error {
 		{"keystone.timeout", int64(c.Keystone.Timeout)},
 		{"compute.host_down_after", int64(c.Compute.HostDownAfter)},
 		{"host.report_interval", int64(c.Host.ReportInterval)},
+		{"conductor.heartbeat_interval", int64(c.Conductor.HeartbeatInterval)},
+		{"conductor.heartbeat_timeout", int64(c.Conductor.HeartbeatTimeout)},
+		{"conductor.power_state_change_timeout", int64(c.Conductor.PowerStateChangeTimeout)},
+		{"conductor.soft_power_off_timeout", int64(c.Conductor.SoftPowerOffTimeout)},
 	} {
 		if positive.value <= 0 {
 			return invalid("%s must be more than 0", positive.name)
@@ -168,6 +173,11 @@ func (c *Config) check() error {
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return invalid("%s is %q; it must be one of %s", choice.name, choice.value, strings.Join(choice.of, ", "))
+		}
+	}
+	for _, network := range c.Conductor.Networks {
+		if _, err := netip.ParsePrefix(network); err != nil {
+			return invalid("conductor.networks: %q is no network", network)
 		}
 	}
 	for i, t := range c.Dev.StaticTokens {

@@ -84,7 +84,7 @@ func (r Resource) probes() []Probe {
 	return []Probe{
 		Query(name+"-held-by-nobody",
 			"A resource is locked by an operation that has finished or is not there, so it stays locked.",
-			`SELECT r.id::text, format('%s of it is %s', held.how, COALESCE(o.id || ', which has finished', held.id || ', which is missing'))
+			`SELECT r.`+r.key()+`::text, format('%s of it is %s', held.how, COALESCE(o.id || ', which has finished', held.id || ', which is missing'))
 			FROM `+r.Table+` r
 			CROSS JOIN LATERAL (VALUES ('operation_id', r.operation_id), ('next_operation_id', r.next_operation_id)) held (how, id)
 			LEFT JOIN engine.operations o ON o.id = held.id
@@ -93,27 +93,29 @@ func (r Resource) probes() []Probe {
 			"An operation has not finished, and neither holds nor shares its resource nor is next.",
 			`SELECT o.id, 'it can never go on' FROM engine.operations o
 			WHERE o.finished_at IS NULL AND o.resource_type = $1 AND NOT EXISTS (
-				SELECT FROM `+r.Table+` r WHERE r.id = o.resource_id AND (o.generation IS NOT NULL OR o.id IN (r.operation_id, r.next_operation_id)))`,
+				SELECT FROM `+r.Table+` r WHERE r.`+r.key()+` = o.resource_id AND (o.generation IS NOT NULL OR o.id IN (r.operation_id, r.next_operation_id)))`,
 			r.Type),
 		Query(name+"-wrong-turn",
 			"An operation may be started while another holds the resource or shares it, or may not be although it is its turn.",
 			`SELECT o.id, CASE WHEN o.start_after IS NULL THEN 'it has the resource and may not start' ELSE 'it waits and may start' END
 			FROM `+r.Table+` r JOIN engine.operations o ON o.id IN (r.operation_id, r.next_operation_id)
-			WHERE o.finished_at IS NULL AND (o.id = r.operation_id AND NOT EXISTS (`+shares+`)) = (o.start_after IS NULL)`),
+			WHERE o.finished_at IS NULL AND (o.id = r.operation_id AND NOT EXISTS (`+r.shares()+`)) = (o.start_after IS NULL)`),
 		Query(name+"-shared-by-turns",
 			"Of the operations that share a resource more than one may be started, or none.",
-			`SELECT r.id::text, format('%s of %s may start', count(o.start_after), count(*))
-			FROM `+r.Table+` r JOIN engine.operations o ON o.resource_id = r.id
-			WHERE o.finished_at IS NULL AND o.generation IS NOT NULL GROUP BY r.id HAVING count(o.start_after) <> 1`),
+			`SELECT r.`+r.key()+`::text, format('%s of %s may start', count(o.start_after), count(*))
+			FROM `+r.Table+` r JOIN engine.operations o ON o.resource_id = r.`+r.key()+`
+			WHERE o.finished_at IS NULL AND o.generation IS NOT NULL GROUP BY r.`+r.key()+` HAVING count(o.start_after) <> 1`),
 		Query(name+"-next-of-nobody",
 			"An operation waits for a resource that nobody holds.",
-			`SELECT r.id::text, next_operation_id || ' waits for nobody' FROM `+r.Table+` r
+			`SELECT r.`+r.key()+`::text, next_operation_id || ' waits for nobody' FROM `+r.Table+` r
 			WHERE next_operation_id IS NOT NULL AND operation_id IS NULL`),
 	}
 }
 
 // shares finds the operations that share the resource r.
-const shares = `SELECT FROM engine.operations s WHERE s.resource_id = r.id AND s.finished_at IS NULL AND s.generation IS NOT NULL`
+func (r Resource) shares() string {
+	return `SELECT FROM engine.operations s WHERE s.resource_id = r.` + r.key() + ` AND s.finished_at IS NULL AND s.generation IS NOT NULL`
+}
 
 // maxFindings bounds what one probe reports.
 const maxFindings = 1000

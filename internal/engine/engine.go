@@ -3,6 +3,7 @@ package engine
 // The engine and the lock columns of the resources it knows.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,18 +34,23 @@ func New(db *store.DB, resources ...Resource) *Engine {
 }
 
 // Resource says how the engine finds the lock of a type of resource: its table
-// has the columns id, operation_id, next_operation_id and generation.
+// has a key and the columns operation_id, next_operation_id and generation.
 type Resource struct {
 	Type operations.ResourceType
 	// Table is the qualified name, "compute.servers". It is put into statements
 	// as it is.
 	Table string
+	// Key is the column of the resource's UUID; empty is "id".
+	Key string
 	// Abandon makes true of the row what holds when an operation ends that never
 	// began: cancelled before its workflow began, or given up. It clears the
 	// transient state and writes the fault, in the caller's transaction, before
 	// the lock moves on.
 	Abandon func(ctx context.Context, tx store.Tx, op Operation, result operations.Result, fault *steps.Fault) error
 }
+
+// key is the column of the resource's UUID.
+func (r Resource) key() string { return cmp.Or(r.Key, "id") }
 
 // lock is a resource's lock columns.
 type lock struct {
@@ -69,7 +75,7 @@ func (e *Engine) kind(k operations.Kind) (operations.Spec, Resource, error) {
 func (r Resource) lock(ctx context.Context, tx store.Tx, id string) (lock, error) {
 	var l lock
 	err := tx.QueryRow(ctx, `SELECT COALESCE(operation_id, ''), COALESCE(next_operation_id, ''), generation
-		FROM `+r.Table+` WHERE id = $1 FOR NO KEY UPDATE`, id).Scan(&l.holder, &l.next, &l.generation)
+		FROM `+r.Table+` WHERE `+r.key()+` = $1 FOR NO KEY UPDATE`, id).Scan(&l.holder, &l.next, &l.generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return l, faults.New(faults.NotFound, "NotFound", "%s %s could not be found", r.Type, id)
 	}
@@ -89,12 +95,12 @@ func (r Resource) take(ctx context.Context, tx store.Tx, id, operationID string)
 
 func (b *batch) take(r Resource, id, operationID string, generation *int64) {
 	b.Queue(`UPDATE `+r.Table+` SET operation_id = $2, generation = generation + 1
-		WHERE id = $1 RETURNING generation`, id, operationID).QueryRow(func(row pgx.Row) error { return row.Scan(generation) })
+		WHERE `+r.key()+` = $1 RETURNING generation`, id, operationID).QueryRow(func(row pgx.Row) error { return row.Scan(generation) })
 }
 
 // await makes an operation the next one; empty clears it.
 func (r Resource) await(ctx context.Context, tx store.Tx, id, operationID string) error {
-	_, err := tx.Exec(ctx, `UPDATE `+r.Table+` SET next_operation_id = NULLIF($2, '') WHERE id = $1`, id, operationID)
+	_, err := tx.Exec(ctx, `UPDATE `+r.Table+` SET next_operation_id = NULLIF($2, '') WHERE `+r.key()+` = $1`, id, operationID)
 	return store.Translate(err)
 }
 
@@ -116,7 +122,7 @@ func (e *Engine) Holder(ctx context.Context, q store.Queryer, kind operations.Re
 	if !ok {
 		return "", faults.New(faults.Internal, "UnknownResource", "operations on a %s are not served here", kind)
 	}
-	err = q.QueryRow(ctx, `SELECT COALESCE(operation_id, '') FROM `+r.Table+` WHERE id = $1`, id).Scan(&holder)
+	err = q.QueryRow(ctx, `SELECT COALESCE(operation_id, '') FROM `+r.Table+` WHERE `+r.key()+` = $1`, id).Scan(&holder)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", faults.New(faults.NotFound, "NotFound", "%s %s could not be found", kind, id)
 	}
@@ -128,7 +134,7 @@ func (e *Engine) Holder(ctx context.Context, q store.Queryer, kind operations.Re
 func (b *batch) release(r Resource, id, holder string, next *string) {
 	b.Queue(`UPDATE `+r.Table+`
 		SET operation_id = next_operation_id, next_operation_id = NULL, generation = generation + 1
-		WHERE id = $1 AND operation_id = $2 RETURNING COALESCE(operation_id, '')`, id, holder).QueryRow(func(row pgx.Row) error {
+		WHERE `+r.key()+` = $1 AND operation_id = $2 RETURNING COALESCE(operation_id, '')`, id, holder).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(next)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return supersededFault(holder, "it has lost its resource")

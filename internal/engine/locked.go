@@ -57,7 +57,7 @@ func (e *Engine) resourceOf(id string) (Resource, error) {
 // reading is the statement that reads the operation $1 and its resource.
 func (r Resource) reading(locking string) string {
 	return `SELECT ` + columns + `, COALESCE(r.operation_id, '') AS holder, COALESCE(r.next_operation_id, '') AS next, r.generation
-		FROM ` + r.Table + ` r JOIN engine.operations o ON o.resource_id = r.id
+		FROM ` + r.Table + ` r JOIN engine.operations o ON o.resource_id = r.` + r.key() + `
 		WHERE o.id = $1` + locking
 }
 

@@ -17,7 +17,7 @@ import (
 // so a chain of retries goes from its newest end, a call at a time.
 func (e *Engine) Purge(ctx context.Context, tx store.Tx, gone, kept time.Duration, limit int) (deleted int, err error) {
 	for kind, r := range e.resources {
-		there := `EXISTS (SELECT FROM ` + r.Table + ` r WHERE r.id = o.resource_id)`
+		there := `EXISTS (SELECT FROM ` + r.Table + ` r WHERE r.` + r.key() + ` = o.resource_id)`
 		for _, purge := range []string{
 			`DELETE FROM engine.operations WHERE id IN (SELECT o.id FROM engine.operations o
 				WHERE o.resource_type = $1 AND o.finished_at < now() - $2::interval AND %s

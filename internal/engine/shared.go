@@ -94,7 +94,7 @@ func (r Resource) turn(ctx context.Context, tx store.Tx, id string) (next string
 		WHERE start_after IS NULL AND finished_at IS NULL AND id = COALESCE(
 			(SELECT o.id FROM engine.operations o WHERE o.resource_id = $1 AND o.finished_at IS NULL AND o.generation IS NOT NULL
 				ORDER BY o.start_after IS NULL, o.created_at, o.id LIMIT 1),
-			(SELECT operation_id FROM `+r.Table+` WHERE id = $1))
+			(SELECT operation_id FROM `+r.Table+` WHERE `+r.key()+` = $1))
 		RETURNING id`, id, starterGrace).Scan(&next)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
@@ -105,7 +105,7 @@ func (r Resource) turn(ctx context.Context, tx store.Tx, id string) (next string
 // raise gives a shared operation a generation of its resource's that nothing has
 // worked under yet.
 func (l *Locked) raise(ctx context.Context, tx store.Tx) error {
-	err := tx.QueryRow(ctx, `WITH raised AS (UPDATE `+l.resource.Table+` SET generation = generation + 1 WHERE id = $2 RETURNING generation)
+	err := tx.QueryRow(ctx, `WITH raised AS (UPDATE `+l.resource.Table+` SET generation = generation + 1 WHERE `+l.resource.key()+` = $2 RETURNING generation)
 		UPDATE engine.operations o SET generation = raised.generation FROM raised WHERE o.id = $1 RETURNING o.generation`,
 		l.ID, l.ResourceID).Scan(&l.lock.generation)
 	l.Generation = l.lock.generation

@@ -4,6 +4,7 @@ package netguard
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,8 @@ type Policy struct {
 	Redirects int
 	// MaxBody bounds an answer, in bytes; 0 is 1 MiB.
 	MaxBody int64
+	// TLS says which certificates are believed; nil is those that the machine does.
+	TLS *tls.Config
 	// Timeout bounds a request from the connect to the last byte; 0 is a minute.
 	Timeout time.Duration
 }
@@ -102,6 +105,9 @@ func (p Policy) Client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.DialContext = p.Dialer().DialContext
+	if p.TLS != nil {
+		transport.TLSClientConfig = p.TLS.Clone()
+	}
 	transport.ResponseHeaderTimeout = headerTime
 	transport.MaxResponseHeaderBytes = 64 << 10
 	timeout := p.Timeout

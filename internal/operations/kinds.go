@@ -20,6 +20,8 @@ const (
 	Server ResourceType = "server"
 	// Stack is a template of the orchestration service, carried out.
 	Stack ResourceType = "stack"
+	// Node is a machine of the bare metal service.
+	Node ResourceType = "node"
 )
 
 // Kinds of operation on servers.
@@ -100,6 +102,15 @@ const (
 	// StackRecover ends a traversal whose workflow died by other hands than the
 	// engine's: a delete is finished, of any other the stack says FAILED.
 	StackRecover Kind = "stack.recover"
+)
+
+// Kinds of operation on nodes.
+const (
+	// NodePower turns a node on or off, or has it start anew.
+	NodePower Kind = "node.power"
+	// NodeRecover ends an operation whose workflow died by other hands than the
+	// engine's: it is finished forward past its point of no return, or undone.
+	NodeRecover Kind = "node.recover"
 )
 
 // FromStart as a point of no return: the operation is forward from its first step.
@@ -188,6 +199,8 @@ const (
 	StepQueue    = "queue"
 	StepPrepare  = "prepare"
 	StepMove     = "move"
+	// StepPower is a change of a node's power.
+	StepPower = "power"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
 	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
@@ -245,6 +258,9 @@ var specs = []Spec{
 	{Kind: StackSuspend, Resource: Stack, Verb: "suspend", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackResume, Resource: Stack, Verb: "resume", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
+
+	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
+	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 }
 
 // traversalDeadline is longer than any timeout that a stack may ask for: that

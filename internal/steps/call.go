@@ -22,6 +22,9 @@ const Knock = "knock"
 // HostQueue is served by the one worker that runs beside a host's libvirtd.
 func HostQueue(hostID string) string { return "host/" + hostID }
 
+// ConductorQueue is served by the conductor workers of a group.
+func ConductorQueue(group string) string { return "conductor/" + group }
+
 // Place says where a step runs.
 type Place string
 
@@ -32,6 +35,8 @@ const (
 	Control Place = "control"
 	// OnHost steps run on the queue of one host.
 	OnHost Place = "host"
+	// OnConductor steps run on the queue of a group of conductor workers.
+	OnConductor Place = "conductor"
 )
 
 // Step is one row of the table of steps.
@@ -76,11 +81,11 @@ var table []Step
 // All gives every step, for the tests that walk names and options.
 func All() []Step { return append([]Step(nil), table...) }
 
-// define adds a step. On a host, one whose tries are few doesn't repeat what has
-// broken an assumption of the program: it would there again, and perhaps not on
-// another host.
+// define adds a step. On a host or a conductor, one whose tries are few doesn't
+// repeat what has broken an assumption of the program: it would there again, and
+// perhaps not on another host.
 func define(s Step) Step {
-	if s.Place == OnHost && s.Retry.Attempts > 0 {
+	if (s.Place == OnHost || s.Place == OnConductor) && s.Retry.Attempts > 0 {
 		s.Retry.Once = []faults.Kind{faults.Internal}
 	}
 	table = append(table, s)

@@ -72,6 +72,8 @@ type BeginOut struct {
 	Server *ServerBrief `json:"server,omitempty"`
 	// Stack is set for operations on stacks.
 	Stack *StackBrief `json:"stack,omitempty"`
+	// Node is set for operations on nodes.
+	Node *NodeBrief `json:"node,omitempty"`
 	// Input is what the request asked for (engine.Request.Input); of a recover
 	// operation, what that of the dead one had asked for.
 	Input json.RawMessage `json:"input,omitempty"`
@@ -182,6 +184,7 @@ type FinishIn struct {
 	Settle []Settlement   `json:"settle,omitempty"`
 	Server *ServerOutcome `json:"server,omitempty"`
 	Stack  *StackOutcome  `json:"stack,omitempty"`
+	Node   *NodeOutcome   `json:"node,omitempty"`
 }
 
 // Fault is the reason of a failure as the user reads it.

@@ -28,6 +28,7 @@ var families = map[string]struct{ activities, caller reflect.Type }{
 	"glance":      {reflect.TypeFor[steps.GlanceActivities](), reflect.TypeOf(steps.Glance)},
 	"resources":   {reflect.TypeFor[steps.ResourcesActivities](), reflect.TypeOf(steps.Resources)},
 	"maintenance": {reflect.TypeFor[steps.MaintenanceActivities](), reflect.TypeOf(steps.Maintenance)},
+	"bmc":         {reflect.TypeFor[steps.BMCActivities](), reflect.TypeOf(steps.BMC)},
 	"libvirt":     {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }
 
@@ -78,17 +79,17 @@ func TestOptions(t *testing.T) {
 			if s.StartToClose > longestLocal || s.Heartbeat != 0 || s.ScheduleToStart != 0 {
 				t.Errorf("%s is local and has %+v", s.Name, s)
 			}
-		case steps.Control, steps.OnHost:
+		case steps.Control, steps.OnHost, steps.OnConductor:
 			// After a kill of its worker the step is silent for as long, and the
 			// operation has still to end within a minute.
 			longest := 15 * time.Second
-			if s.Place == steps.OnHost {
+			if s.Place != steps.Control {
 				longest = 10 * time.Second
 			}
 			if s.Heartbeat <= 0 || s.Heartbeat > longest {
 				t.Errorf("%s: no cancel reaches it with a heartbeat of %s", s.Name, s.Heartbeat)
 			}
-			if s.Place == steps.OnHost && s.ScheduleToStart != steps.HostPatience {
+			if s.Place != steps.Control && s.ScheduleToStart != steps.HostPatience {
 				t.Errorf("%s waits %s for a host", s.Name, s.ScheduleToStart)
 			}
 		default:

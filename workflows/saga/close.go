@@ -31,6 +31,8 @@ type Outcome struct {
 	// Stack, StackOnFailure and StackOnCancel are the same of a stack. One without
 	// a reason has the fault's.
 	Stack, StackOnFailure, StackOnCancel *steps.StackOutcome
+	// Node and NodeOnFailure are the same of a node.
+	Node, NodeOnFailure *steps.NodeOutcome
 	// Fault is read by the user although the story succeeded: a recovery's
 	// account of the operation that was lost.
 	Fault *steps.Fault
@@ -65,7 +67,7 @@ func (s *Saga) succeed(outcome Outcome) error {
 	if s.wasCancelled() && !s.forward {
 		return ErrCancelled
 	}
-	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultDone, Server: outcome.Server, Stack: outcome.Stack, Fault: outcome.Fault}
+	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultDone, Server: outcome.Server, Stack: outcome.Stack, Node: outcome.Node, Fault: outcome.Fault}
 	if s.wasCancelled() {
 		in.Note = "a cancel came after the point of no return; the work was finished"
 	}
@@ -86,7 +88,7 @@ func (s *Saga) fail(outcome Outcome, story error) error {
 	if err := s.UndoAll(fault.Message); err != nil {
 		return err
 	}
-	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultFailed, Fault: fault, Server: outcome.OnFailure, Stack: outcome.StackOnFailure}
+	in := steps.FinishIn{Fence: s.Fence, Result: operations.ResultFailed, Fault: fault, Server: outcome.OnFailure, Stack: outcome.StackOnFailure, Node: outcome.NodeOnFailure}
 	if s.wasCancelled() && !s.forward {
 		in.Result = operations.ResultCancelled
 		if outcome.OnCancel != nil {

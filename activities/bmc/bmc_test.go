@@ -1,0 +1,288 @@
+package bmc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/activities/activitytest"
+	sim "holdfast.dev/dev/bmc"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+	"holdfast.dev/internal/store/compute/computetest"
+	"holdfast.dev/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// world is a node over a simulated BMC, with an operation on it.
+type world struct {
+	*testing.T
+	db      *store.DB
+	engine  *engine.Engine
+	box     *secrets.Box
+	service *sim.Service
+	machine *sim.Machine
+	node    *baremetal.Node
+	fence   steps.Fence
+}
+
+// newWorld has a node whose driver_info is changed by change before it is entered.
+func newWorld(t *testing.T, driver string, change func(info map[string]any)) *world {
+	t.Helper()
+	service, err := sim.Start(sim.Options{Machines: 2, Dir: t.TempDir(), User: "admin", Password: "s3cret", Delay: 30 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = service.Close() })
+	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, db: computetest.Open(t), box: box, service: service, machine: service.Machines[0]}
+	w.engine = engine.New(w.db, baremetal.Locks())
+	info := map[string]any{"redfish_address": service.URL(), "redfish_system_id": "/redfish/v1/Systems/1", "redfish_username": "admin", "redfish_verify_ca": service.CAFile, "redfish_password": "******"}
+	if change != nil {
+		change(info)
+	}
+	text, err := json.Marshal(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.node = &baremetal.Node{UUID: uuid.NewString(), Driver: driver, PowerInterface: &driver, ProvisionState: provision.Manageable, DriverInfo: text}
+	for _, empty := range []*json.RawMessage{&w.node.InstanceInfo, &w.node.DriverInternalInfo, &w.node.Properties, &w.node.Extra, &w.node.NetworkData,
+		&w.node.RAIDConfig, &w.node.TargetRAIDConfig, &w.node.CleanStep, &w.node.DeployStep, &w.node.ServiceStep} {
+		*empty = json.RawMessage(`{}`)
+	}
+	w.node.Secrets = box.Seal([]byte(`{"driver_info": {"/redfish_password": "s3cret"}}`), nodes.Place(w.node))
+	computetest.InTx(t, w.db, func(tx store.Tx) error { return baremetal.Nodes.Create(t.Context(), tx, w.node) })
+	w.begin()
+	return w
+}
+
+// begin has an operation on the node begun by a run.
+func (w *world) begin() {
+	w.Helper()
+	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
+		accepted, err := w.engine.Accept(w.Context(), tx, engine.Request{Kind: operations.NodePower, ResourceID: w.node.UUID})
+		if err == nil {
+			err = baremetal.Reserve(w.Context(), tx, w.node.UUID, "conductor-1")
+		}
+		w.fence = steps.Fence{OperationID: accepted.OperationID, RunID: "run"}
+		return err
+	})
+	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
+		begun, err := w.engine.Begin(w.Context(), tx, steps.BeginIn{OperationID: w.fence.OperationID, RunID: "run"})
+		w.fence.Generation = begun.Generation
+		return err
+	})
+}
+
+// activities are those of a new process.
+func (w *world) activities(db *store.DB) *Activities {
+	return New(db, w.engineOf(db), w.box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Patience: 2 * time.Second, Poll: 10 * time.Millisecond, Settle: 100 * time.Millisecond})
+}
+
+func (w *world) engineOf(db *store.DB) *engine.Engine { return engine.New(db, baremetal.Locks()) }
+
+func (w *world) in(target provision.Power) steps.NodePowerIn {
+	return steps.NodePowerIn{Fence: w.fence, Of: w.fence.OperationID, Name: "power", Target: string(target), Timeout: 2 * time.Second}
+}
+
+// power does the step as a worker does it: until it isn't pending, and again after
+// what may pass.
+func (w *world) power(target provision.Power) (out steps.NodePowerOut, err error) {
+	a := w.activities(w.db)
+	for range 10 {
+		if out, err = a.Power(w.Context(), w.in(target)); err == nil && !out.Pending || err != nil && !faults.Is(err, faults.Unavailable) {
+			return out, err
+		}
+	}
+	return out, err
+}
+
+// What each word has a machine do, from each power.
+func TestPower(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from   sim.Power
+		target provision.Power
+		asked  []string
+		turns  []sim.Power
+	}{
+		{sim.Off, provision.PowerOn, []string{"On"}, []sim.Power{sim.On}},
+		{sim.On, provision.PowerOn, nil, nil},
+		{sim.On, provision.PowerOff, []string{"ForceOff"}, []sim.Power{sim.Off}},
+		{sim.Off, provision.PowerOff, nil, nil},
+		{sim.On, provision.PowerSoftOff, []string{"GracefulShutdown"}, []sim.Power{sim.Off}},
+		{sim.On, provision.PowerReboot, []string{"ForceOff", "On"}, []sim.Power{sim.Off, sim.On}},
+		{sim.Off, provision.PowerReboot, []string{"On"}, []sim.Power{sim.On}},
+		{sim.On, provision.PowerSoft, []string{"GracefulRestart"}, []sim.Power{sim.Off, sim.On}},
+		{sim.Off, provision.PowerSoft, []string{"On"}, []sim.Power{sim.On}},
+	} {
+		t.Run(fmt.Sprintf("%s from %s", c.target, c.from), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "redfish", nil)
+			w.machine.Put(c.from)
+			for again := range 2 {
+				out, err := w.power(c.target)
+				if err != nil || out.PowerState != string(c.target.Target()) {
+					t.Errorf("time %d: %+v, %v", again, out, err)
+				}
+			}
+			if !slices.Equal(w.machine.Asked(), c.asked) || !slices.Equal(w.machine.Turns(), c.turns) {
+				t.Errorf("asked %v, turned %v", w.machine.Asked(), w.machine.Turns())
+			}
+			if n := w.service.Sessions(); n != 0 {
+				t.Errorf("%d sessions are left", n)
+			}
+		})
+	}
+}
+
+// Whatever a BMC does when it is asked, a reboot turns its machine off once and on
+// once, or fails and says why.
+func TestABMCThatMisbehaves(t *testing.T) {
+	t.Parallel()
+	for _, f := range []sim.Fault{sim.Slow, sim.Unavailable, sim.Refuses, sim.Drops, sim.Garbage} {
+		for at := range 2 {
+			t.Run(fmt.Sprintf("%s at reset %d", f, at+1), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "redfish", nil)
+				w.machine.Put(sim.On)
+				w.machine.Lag = 50 * time.Millisecond
+				if at == 1 {
+					w.machine.Misbehave("")
+				}
+				w.machine.Misbehave(f)
+				out, err := w.power(provision.PowerReboot)
+				turns := w.machine.Turns()
+				switch {
+				case f == sim.Refuses:
+					if !faults.Is(err, faults.Invalid) || len(turns) != at {
+						t.Errorf("%+v, %v, %v", out, err, turns)
+					}
+				case err != nil || out.PowerState != string(provision.PowerOn) || !slices.Equal(turns, []sim.Power{sim.Off, sim.On}):
+					t.Errorf("%+v, %v, %v", out, err, turns)
+				}
+			})
+		}
+	}
+}
+
+// A machine that never gets there is given up, with the original's words.
+func TestAMachineThatDoesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	w.machine.Misbehave(sim.Idle)
+	_, err := w.power(provision.PowerOn)
+	if f := faults.As(err); f.Code != "PowerStateFailure" || f.Message != "Failed to set node power state to power on." {
+		t.Errorf("%v", err)
+	}
+}
+
+// What can't be reached or entered is said, and the password is in no word of it.
+func TestWhatCanNotBeEntered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(map[string]any)
+		kind   faults.Kind
+	}{
+		"a wrong password":        {func(m map[string]any) { m["redfish_username"] = "other" }, faults.Invalid},
+		"no authority":            {func(m map[string]any) { delete(m, "redfish_verify_ca") }, faults.Invalid},
+		"a file that isn't there": {func(m map[string]any) { m["redfish_verify_ca"] = "/nowhere" }, faults.Invalid},
+		"nobody listens":          {func(m map[string]any) { m["redfish_address"] = "https://127.0.0.1:1" }, faults.Unavailable},
+		"no such system":          {func(m map[string]any) { m["redfish_system_id"] = "/redfish/v1/Systems/9" }, faults.Invalid},
+		"one of several":          {func(m map[string]any) { delete(m, "redfish_system_id") }, faults.Invalid},
+		"an address not allowed":  {func(m map[string]any) { m["redfish_address"] = "https://192.0.2.1" }, faults.Forbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "redfish", c.change)
+			_, err := w.activities(w.db).Power(t.Context(), w.in(provision.PowerOn))
+			if !faults.Is(err, c.kind) {
+				t.Errorf("%v", err)
+			}
+			if turns := w.machine.Turns(); len(turns) > 0 {
+				t.Errorf("%v", turns)
+			}
+		})
+	}
+}
+
+func TestACertificateThatChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	if err := w.service.ChangeCertificate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.activities(w.db).Power(t.Context(), w.in(provision.PowerOn)); !faults.Is(err, faults.Invalid) || len(w.machine.Asked()) > 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+// One whose operation has lost its node sends nothing.
+func TestSuperseded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	w.fence.Generation--
+	if _, err := w.power(provision.PowerOn); !faults.Is(err, faults.Superseded) || len(w.machine.Asked()) > 0 {
+		t.Errorf("%v, %v", err, w.machine.Asked())
+	}
+}
+
+// Acts: each step is done twice, and killed before each of its round trips to the
+// database and done again. However often, a machine is turned once.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	activitytest.Covers(t, "bmc", "bmc.Power")
+	for _, driver := range []string{"redfish", "fake"} {
+		for _, target := range []provision.Power{provision.PowerOn, provision.PowerReboot} {
+			t.Run(driver+" "+string(target), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, driver, nil)
+				w.machine.Put(sim.On)
+				if target == provision.PowerOn {
+					w.machine.Put(sim.Off)
+				}
+				var knife computetest.Knife
+				db := knife.Hold(t, w.db)
+				for at := 0; ; at++ {
+					knife.After(at)
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					_, err := w.activities(db).Power(ctx, w.in(target))
+					cancel()
+					// The next attempt is another process's: its predecessor's lease has ended.
+					if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
+						t.Fatal(err)
+					}
+					if !knife.HasCut() {
+						if err != nil {
+							t.Error(err)
+						}
+						break
+					}
+				}
+				want := map[provision.Power][]sim.Power{provision.PowerOn: {sim.On}, provision.PowerReboot: {sim.Off, sim.On}}[target]
+				if got := w.machine.Turns(); driver == "redfish" && !slices.Equal(got, want) {
+					t.Errorf("the machine turned %v", got)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package bmc
+
+// Drivers: how a node's BMC is talked to.
+
+import (
+	"context"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// reset is what a BMC can be told to do to its machine's power.
+type reset string
+
+// The resets, in Redfish's words.
+const (
+	turnOn           reset = "On"
+	forceOff         reset = "ForceOff"
+	forceRestart     reset = "ForceRestart"
+	gracefulShutdown reset = "GracefulShutdown"
+	gracefulRestart  reset = "GracefulRestart"
+)
+
+// again says whether a reset may be sent again to a machine that shows nothing of
+// it: one that leads to a state does no harm, a restart would be a second one.
+func (r reset) again() bool { return r != forceRestart && r != gracefulRestart }
+
+// driver talks to one machine's BMC. What it can't reach or is refused by is a
+// fault: Unavailable where another attempt may help.
+type driver interface {
+	// power is the machine's power now; empty if its BMC can't say.
+	power(ctx context.Context) (provision.Power, error)
+	// reset is sent once.
+	reset(ctx context.Context, r reset) error
+	// close lets go of the BMC.
+	close()
+}
+
+// open makes the driver of a node's power interface.
+func (a *Activities) openDriver(ctx context.Context, n *baremetal.Node, acts map[string]baremetal.Act) (driver, error) {
+	switch name := nodes.PowerInterface(n); name {
+	case "redfish":
+		info, err := nodes.DriverInfo(a.box, n)
+		if err != nil {
+			return nil, err
+		}
+		target, err := info.Redfish()
+		if err != nil {
+			return nil, err
+		}
+		return a.openRedfish(ctx, target)
+	case "fake":
+		return newFake(n, acts), nil
+	case "agent":
+		return agentPower{}, nil
+	default:
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "this release has no power interface %q", name)
+	}
+}
+
+// agentPower is the power of machines without a BMC, by what runs on them.
+type agentPower struct{}
+
+func (agentPower) power(context.Context) (provision.Power, error) { return provision.PowerOn, nil }
+
+func (agentPower) reset(context.Context, reset) error {
+	return faults.New(faults.Conflict, "PowerStateFailure", "no agent runs on the node that could restart it")
+}
+
+func (agentPower) close() {}

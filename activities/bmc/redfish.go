@@ -1,0 +1,197 @@
+package bmc
+
+// Redfish, by gofish. bmclib's own calls for power repeat a reset by other means
+// when it fails, so they are not used for what must not happen twice.
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stmcginnis/gofish"
+	"github.com/stmcginnis/gofish/common"
+	rf "github.com/stmcginnis/gofish/redfish"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/provision"
+)
+
+// redfish is a session with a Redfish service, about one system.
+type redfish struct {
+	client *gofish.APIClient
+	system *rf.ComputerSystem
+	// leave gives the service back, with the last error.
+	leave func(error)
+	last  error
+}
+
+// openRedfish connects to a service and finds the machine's system.
+func (a *Activities) openRedfish(ctx context.Context, to nodes.Redfish) (driver, error) {
+	trust, err := trustOf(to)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := a.limits.enter(ctx, to.Address)
+	if err != nil {
+		return nil, err
+	}
+	d := &redfish{leave: leave}
+	guard := a.guard
+	guard.TLS = trust
+	config := gofish.ClientConfig{Endpoint: to.Address, Username: to.Username, Password: to.Password, HTTPClient: guard.Client(), BasicAuth: to.Auth == nodes.AuthBasic}
+	d.client, err = gofish.ConnectContext(ctx, config)
+	if to.Auth == nodes.AuthAuto && refused(err) {
+		config.BasicAuth = true
+		d.client, err = gofish.ConnectContext(ctx, config)
+	}
+	if err == nil {
+		d.system, err = d.find(to.SystemID)
+	}
+	if err != nil {
+		err = d.fault(err)
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// find gives the system that a node is: the one that is named, or the only one.
+func (d *redfish) find(id string) (*rf.ComputerSystem, error) {
+	if id != "" {
+		if !strings.HasPrefix(id, "/") {
+			id = common.DefaultServiceRoot + "Systems/" + id
+		}
+		return rf.GetComputerSystem(d.client, id)
+	}
+	all, err := d.client.Service.Systems()
+	if err == nil && len(all) != 1 {
+		err = faults.New(faults.Invalid, "InvalidParameterValue", "the BMC has %d systems; redfish_system_id says which one the node is", len(all))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// powers are what the words of Redfish mean.
+var powers = map[rf.PowerState]provision.Power{
+	rf.OnPowerState: provision.PowerOn, rf.PoweringOnPowerState: provision.PowerOn,
+	rf.OffPowerState: provision.PowerOff, rf.PoweringOffPowerState: provision.PowerOff,
+}
+
+func (d *redfish) power(context.Context) (provision.Power, error) {
+	system, err := rf.GetComputerSystem(d.client, d.system.ODataID)
+	if err != nil {
+		return "", d.fault(err)
+	}
+	d.system = system
+	return powers[system.PowerState], nil
+}
+
+func (d *redfish) reset(_ context.Context, r reset) error {
+	return d.fault(d.system.Reset(rf.ResetType(r)))
+}
+
+// close ends the session at the service, and lets go of it.
+func (d *redfish) close() {
+	if d.client != nil {
+		d.client.Logout()
+		d.client.HTTPClient.CloseIdleConnections()
+	}
+	d.leave(d.last)
+}
+
+// refused says whether the service itself said no.
+func refused(err error) bool {
+	var said *common.Error
+	return errors.As(err, &said) && said.HTTPReturnedStatusCode >= 400 && said.HTTPReturnedStatusCode < 500
+}
+
+// fault words an error of the service's, and remembers it. What it refuses is
+// Invalid, its login too; what it can't do now is Unavailable.
+func (d *redfish) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	d.last = redfishFault(err)
+	return d.last
+}
+
+func redfishFault(err error) error {
+	var known *faults.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var said *common.Error
+	if !errors.As(err, &said) {
+		var wrong *tls.CertificateVerificationError
+		if errors.As(err, &wrong) {
+			return faults.Wrap(err, faults.Invalid, "RedfishConnectionError", "Redfish exception occurred. Error: the BMC's certificate is not trusted: %s", wrong.Err)
+		}
+		return faults.Wrap(err, faults.Unavailable, "RedfishConnectionError", "Redfish exception occurred. Error: the BMC could not be reached or answered nonsense")
+	}
+	kind := faults.Invalid
+	switch code := said.HTTPReturnedStatusCode; {
+	case code >= 500, code == 408, code == 429, code == 409:
+		kind = faults.Unavailable
+	}
+	return faults.Wrap(err, kind, "RedfishError", "Redfish exception occurred. Error: the BMC answered with status %d%s", said.HTTPReturnedStatusCode, messageOf(said))
+}
+
+// maxMessage bounds what a BMC may have a user read.
+const maxMessage = 200
+
+func messageOf(said *common.Error) string {
+	text := strings.TrimSpace(said.Message)
+	if text == "" {
+		return ""
+	}
+	if len(text) > maxMessage {
+		text = text[:maxMessage]
+	}
+	return ": " + strings.ToValidUTF8(text, "?")
+}
+
+// minTLS are the least versions of TLS by their names.
+var minTLS = map[string]uint16{"1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+
+// trustOf says which certificates a service may show.
+func trustOf(to nodes.Redfish) (*tls.Config, error) {
+	trust := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: !to.Verify}
+	if v, set := minTLS[to.MinTLS]; set {
+		trust.MinVersion = v
+	}
+	if to.CA == "" {
+		return trust, nil
+	}
+	trust.RootCAs = x509.NewCertPool()
+	files := []string{to.CA}
+	if info, err := os.Stat(to.CA); err == nil && info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(to.CA, "*")); err != nil {
+			return nil, noCA(to.CA, err)
+		}
+	}
+	var found bool
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil && len(files) == 1 {
+			return nil, noCA(to.CA, err)
+		}
+		found = trust.RootCAs.AppendCertsFromPEM(text) || found
+	}
+	if !found {
+		return nil, noCA(to.CA, fs.ErrNotExist)
+	}
+	return trust, nil
+}
+
+func noCA(path string, err error) error {
+	return faults.Wrap(err, faults.Invalid, "InvalidParameterValue", "redfish_verify_ca: %s holds no certificates that the conductor can read", fmt.Sprintf("%q", path))
+}

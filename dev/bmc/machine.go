@@ -1,0 +1,145 @@
+package bmc
+
+// A machine: its power, what was asked of it, and how it misbehaves.
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Power is a machine's, in Redfish's words.
+type Power string
+
+// The powers.
+const (
+	On          Power = "On"
+	Off         Power = "Off"
+	PoweringOn  Power = "PoweringOn"
+	PoweringOff Power = "PoweringOff"
+)
+
+// Fault is a way to misbehave when something is asked for.
+type Fault string
+
+// The faults.
+const (
+	// Slow answers late, by the machine's Lag.
+	Slow Fault = "slow"
+	// Unavailable answers 503 and does nothing.
+	Unavailable Fault = "503"
+	// Refuses answers 400 and does nothing.
+	Refuses Fault = "400"
+	// Drops acts and closes the connection without an answer.
+	Drops Fault = "dropped"
+	// Idle answers that it was done and does nothing.
+	Idle Fault = "idle"
+	// Garbage answers with what is no JSON.
+	Garbage Fault = "garbage"
+)
+
+// Machine is one system of the service.
+type Machine struct {
+	ID, UUID string
+	// Delay is how long a change of power takes, Lag how late a slow answer is.
+	Delay, Lag time.Duration
+
+	mu      sync.Mutex
+	power   Power // where it is, or is going
+	settles time.Time
+	asked   []string
+	// turns are the changes of power that really happened.
+	turns  []Power
+	faults []Fault
+}
+
+// Power is the machine's power now.
+func (m *Machine) Power() Power {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now()
+}
+
+func (m *Machine) now() Power {
+	if time.Now().Before(m.settles) {
+		return map[Power]Power{On: PoweringOn, Off: PoweringOff}[m.power]
+	}
+	return m.power
+}
+
+// Put gives the machine a power at once, as somebody at its front would.
+func (m *Machine) Put(p Power) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.power, m.settles = p, time.Time{}
+}
+
+// Asked are the resets that were asked for, and Turns what came of them.
+func (m *Machine) Asked() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.asked)
+}
+
+// Turns are the changes of power that really happened, in their order.
+func (m *Machine) Turns() []Power {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.turns)
+}
+
+// Forget begins both lists anew.
+func (m *Machine) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked, m.turns = nil, nil
+}
+
+// Misbehave has the next resets meet these faults, one each.
+func (m *Machine) Misbehave(faults ...Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults = append(m.faults, faults...)
+}
+
+// fault gives the one that the next reset meets; empty for none.
+func (m *Machine) fault() (f Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.faults) > 0 {
+		f, m.faults = m.faults[0], m.faults[1:]
+	}
+	return f
+}
+
+// resets are what a system can be told, and where that leads; "" is a restart.
+var resets = map[string]Power{"On": On, "ForceOn": On, "ForceOff": Off, "GracefulShutdown": Off, "GracefulRestart": "", "ForceRestart": "", "PowerCycle": ""}
+
+// reset does one of resets.
+func (m *Machine) reset(how string, acts bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, how)
+	if !acts {
+		return
+	}
+	to := resets[how]
+	if to == "" {
+		if m.power != On {
+			m.turn(On)
+			return
+		}
+		m.turns = append(m.turns, Off)
+		m.power = Off
+		to = On
+	}
+	m.turn(to)
+}
+
+func (m *Machine) turn(to Power) {
+	if m.power == to {
+		return
+	}
+	m.power, m.settles = to, time.Now().Add(m.Delay)
+	m.turns = append(m.turns, to)
+}

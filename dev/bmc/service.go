@@ -1,0 +1,253 @@
+package bmc
+
+// The Redfish service: sessions, systems and their resets.
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options of a service.
+type Options struct {
+	// Machines is how many systems it has.
+	Machines int
+	// Listen is an address of the loopback interface; empty is a free port.
+	Listen string
+	// Dir is where its authority's certificate goes.
+	Dir string
+	// User and Password are who may enter.
+	User, Password string
+	// Delay is how long a change of power takes.
+	Delay time.Duration
+}
+
+// Service is one that runs.
+type Service struct {
+	Machines []*Machine
+	// CAFile is the certificate of who has signed the service's.
+	CAFile string
+
+	o        Options
+	listener net.Listener
+	server   *http.Server
+	mu       sync.Mutex
+	sessions map[string]string // token by id
+	cert     *tls.Certificate
+}
+
+// Start starts a service.
+func Start(o Options) (*Service, error) {
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	s := &Service{o: o, sessions: map[string]string{}}
+	for i := range o.Machines {
+		name := fmt.Sprint(i + 1)
+		s.Machines = append(s.Machines, &Machine{ID: name, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("machine "+name)).String(), Delay: o.Delay, power: Off})
+	}
+	file, cert, err := certify(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s.CAFile, s.cert = file, cert
+	if s.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", o.Listen); err != nil {
+		return nil, fmt.Errorf("listen for Redfish: %w", err)
+	}
+	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.cert, nil
+		}}}
+	go func() { _ = s.server.ServeTLS(s.listener, "", "") }() // ends with Close
+	return s, nil
+}
+
+// URL is where the service is.
+func (s *Service) URL() string { return "https://" + s.listener.Addr().String() }
+
+// Close ends it.
+func (s *Service) Close() error {
+	if err := s.server.Close(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// ChangeCertificate shows one that a stranger has signed from now on.
+func (s *Service) ChangeCertificate() error {
+	cert, err := strange()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cert = cert
+	return nil
+}
+
+// Sessions is how many are open.
+func (s *Service) Sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
+}
+
+const root = "/redfish/v1/"
+
+func (s *Service) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+root+"{$}", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusOK, map[string]any{"@odata.id": root, "Id": "RootService", "Name": "Root Service", "RedfishVersion": "1.15.0",
+			"Systems": link(root + "Systems"), "SessionService": link(root + "SessionService"),
+			"Links": map[string]any{"Sessions": link(root + "SessionService/Sessions")}})
+	})
+	mux.HandleFunc("POST "+root+"SessionService/Sessions", s.login)
+	mux.HandleFunc("DELETE "+root+"SessionService/Sessions/{id}", s.entered(s.logout))
+	mux.HandleFunc("GET "+root+"SessionService", s.entered(func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusOK, map[string]any{"@odata.id": root + "SessionService", "Id": "SessionService", "Name": "Session Service",
+			"Sessions": link(root + "SessionService/Sessions")})
+	}))
+	mux.HandleFunc("GET "+root+"Systems", s.entered(func(w http.ResponseWriter, _ *http.Request) {
+		members := []any{}
+		for _, m := range s.Machines {
+			members = append(members, link(root+"Systems/"+m.ID))
+		}
+		send(w, http.StatusOK, map[string]any{"@odata.id": root + "Systems", "Name": "Systems", "Members@odata.count": len(members), "Members": members})
+	}))
+	mux.HandleFunc("GET "+root+"Systems/{id}", s.entered(s.of(showSystem)))
+	mux.HandleFunc("POST "+root+"Systems/{id}/Actions/ComputerSystem.Reset", s.entered(s.of(resetSystem)))
+	return mux
+}
+
+func link(to string) map[string]any { return map[string]any{"@odata.id": to} }
+
+// of finds the machine of the path.
+func (s *Service) of(f func(http.ResponseWriter, *http.Request, *Machine)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, m := range s.Machines {
+			if m.ID == r.PathValue("id") {
+				f(w, r, m)
+				return
+			}
+		}
+		refuse(w, http.StatusNotFound, "The resource was not found.")
+	}
+}
+
+func showSystem(w http.ResponseWriter, _ *http.Request, m *Machine) {
+	self := root + "Systems/" + m.ID
+	allowed := []string{}
+	for how := range resets {
+		allowed = append(allowed, how)
+	}
+	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
+		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical",
+		"Actions": map[string]any{"#ComputerSystem.Reset": map[string]any{"target": self + "/Actions/ComputerSystem.Reset",
+			"ResetType@Redfish.AllowableValues": allowed}}})
+}
+
+func resetSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
+	var in struct{ ResetType string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil {
+		refuse(w, http.StatusBadRequest, "The request is no JSON.")
+		return
+	}
+	if _, known := resets[in.ResetType]; !known {
+		refuse(w, http.StatusBadRequest, "The value of ResetType is not allowed.")
+		return
+	}
+	switch m.fault() {
+	case Slow:
+		m.reset(in.ResetType, true)
+		select {
+		case <-time.After(m.Lag):
+		case <-r.Context().Done():
+		}
+	case Unavailable:
+		refuse(w, http.StatusServiceUnavailable, "The service is temporarily unavailable.")
+		return
+	case Refuses:
+		refuse(w, http.StatusBadRequest, "The system can't do that.")
+		return
+	case Idle:
+		m.reset(in.ResetType, false)
+	case Garbage:
+		m.reset(in.ResetType, true)
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = w.Write([]byte("<html>not now</html>")) // to somebody who may be gone
+		return
+	case Drops:
+		m.reset(in.ResetType, true)
+		panic(http.ErrAbortHandler)
+	default:
+		m.reset(in.ResetType, true)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// entered lets in who has logged in, by a session or by each request.
+func (s *Service) entered(f http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		known := false
+		for _, token := range s.sessions {
+			known = known || token == r.Header.Get("X-Auth-Token")
+		}
+		s.mu.Unlock()
+		user, password, basic := r.BasicAuth()
+		if !known && !(basic && s.may(user, password)) {
+			refuse(w, http.StatusUnauthorized, "The user name or password is wrong.")
+			return
+		}
+		f(w, r)
+	}
+}
+
+func (s *Service) may(user, password string) bool {
+	return subtle.ConstantTimeCompare([]byte(user+"\x00"+password), []byte(s.o.User+"\x00"+s.o.Password)) == 1
+}
+
+func (s *Service) login(w http.ResponseWriter, r *http.Request) {
+	var in struct{ UserName, Password string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || !s.may(in.UserName, in.Password) {
+		refuse(w, http.StatusUnauthorized, "The user name or password is wrong.")
+		return
+	}
+	id, token := uuid.NewString(), rand.Text()
+	s.mu.Lock()
+	s.sessions[id] = token
+	s.mu.Unlock()
+	self := root + "SessionService/Sessions/" + id
+	w.Header().Set("X-Auth-Token", token)
+	w.Header().Set("Location", self)
+	send(w, http.StatusCreated, map[string]any{"@odata.id": self, "Id": id, "Name": "Session", "UserName": in.UserName})
+}
+
+func (s *Service) logout(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	delete(s.sessions, r.PathValue("id"))
+	s.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func send(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // to somebody who may be gone
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	send(w, status, map[string]any{"error": map[string]any{"code": "Base.1.8.GeneralError", "message": message}})
+}

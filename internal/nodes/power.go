@@ -1,0 +1,45 @@
+package nodes
+
+// What a node's power interface can do.
+
+import (
+	"slices"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// powers are the words that each implementation of the power interface knows.
+var powers = map[string][]provision.Power{
+	"redfish": provision.Powers(),
+	"fake":    provision.Powers(),
+	"agent":   {provision.PowerReboot, provision.PowerSoft},
+}
+
+// PowerInterface names a node's power interface; empty if it has none.
+func PowerInterface(n *baremetal.Node) string {
+	if n.PowerInterface == nil {
+		return ""
+	}
+	return *n.PowerInterface
+}
+
+// MayPower says whether a node's driver can be asked for a change of its power.
+// Errors: Invalid.
+func MayPower(box *secrets.Box, n *baremetal.Node, target provision.Power) error {
+	if PowerInterface(n) == "redfish" {
+		info, err := DriverInfo(box, n)
+		if err != nil {
+			return err
+		}
+		if _, err := info.Redfish(); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(powers[PowerInterface(n)], target) {
+		return faults.New(faults.Invalid, "InvalidParameterValue", "The driver %s does not support the power state, %s", n.Driver, target)
+	}
+	return nil
+}

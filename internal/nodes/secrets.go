@@ -1,0 +1,106 @@
+package nodes
+
+// Secrets of nodes: passwords and the like in driver_info and instance_info are
+// masked in the row and kept sealed beside it.
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// Kept are the secrets of a node: by field, then by the path within it.
+type Kept map[string]map[string]any
+
+// Place is what a node's secrets are sealed for.
+func Place(n *baremetal.Node) string { return "baremetal.nodes/" + n.UUID }
+
+// Opened are the secrets that a node has.
+func Opened(box *secrets.Box, n *baremetal.Node) (Kept, error) {
+	all := Kept{}
+	if len(n.Secrets) == 0 {
+		return all, nil
+	}
+	text, err := box.Open(n.Secrets, Place(n))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the secrets of node %s: %w", n.UUID, err)
+	}
+	return all, nil
+}
+
+// Revealed is a field of a node, kept as raw, with its secrets in place.
+func Revealed(box *secrets.Box, n *baremetal.Node, field string, raw json.RawMessage) (any, error) {
+	all, err := Opened(box, n)
+	if err != nil {
+		return nil, err
+	}
+	value, _, err := pyjson.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	show(value, "", all[field])
+	return value, nil
+}
+
+func show(value any, path string, secrets map[string]any) {
+	object, ok := value.(*pyjson.Object)
+	if !ok {
+		return
+	}
+	for _, key := range object.Keys() {
+		inner, _ := object.Get(key)
+		if plain, is := secrets[path+"/"+key]; is {
+			object.Set(key, plain)
+			continue
+		}
+		show(inner, path+"/"+key, secrets)
+	}
+}
+
+// Info is a node's driver_info as its drivers read it.
+type Info struct {
+	node   *baremetal.Node
+	object *pyjson.Object
+}
+
+// DriverInfo reads a node's driver_info with its secrets in place.
+func DriverInfo(box *secrets.Box, n *baremetal.Node) (Info, error) {
+	value, err := Revealed(box, n, "driver_info", n.DriverInfo)
+	if err != nil {
+		return Info{}, err
+	}
+	object, ok := value.(*pyjson.Object)
+	if !ok {
+		object = &pyjson.Object{}
+	}
+	return Info{n, object}, nil
+}
+
+// get gives a value; nil if there is none.
+func (i Info) get(name string) any {
+	value, _ := i.object.Get(name)
+	return value
+}
+
+// text gives a value that is a text; empty for any other.
+func (i Info) text(name string) string {
+	text, _ := i.get(name).(string)
+	return text
+}
+
+// given says whether there is a value that isn't empty.
+func (i Info) given(name string) bool {
+	switch value := i.get(name).(type) {
+	case nil:
+		return false
+	case string:
+		return value != ""
+	}
+	return true
+}

@@ -1,0 +1,46 @@
+package baremetal
+
+// Conductors: who is there to work on nodes.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/store"
+)
+
+// Conductor is a process that works on nodes.
+type Conductor struct {
+	Hostname string
+	Group    string
+	// Drivers are the hardware types that it knows.
+	Drivers []string
+}
+
+// BeatConductor says that a conductor is alive. A name that moves to another
+// group takes its new nodes with it.
+func BeatConductor(ctx context.Context, q store.Queryer, c Conductor) error {
+	var id int64
+	err := q.QueryRow(ctx, `INSERT INTO baremetal.conductors (hostname, conductor_group, drivers) VALUES ($1, $2, $3)
+		ON CONFLICT (hostname) DO UPDATE SET conductor_group = $2, drivers = $3, updated_at = now() RETURNING id`, c.Hostname, c.Group, c.Drivers).Scan(&id)
+	if err != nil {
+		return fmt.Errorf("heartbeat of conductor %s: %w", c.Hostname, store.Translate(err))
+	}
+	return nil
+}
+
+// ConductorOf is the conductor that works on a node: of those alive of its group
+// that know its driver always the same one. Empty if there is none.
+func ConductorOf(ctx context.Context, q store.Queryer, n *Node, downAfter time.Duration) (hostname string, err error) {
+	err = q.QueryRow(ctx, `SELECT hostname FROM baremetal.conductors
+		WHERE conductor_group = $1 AND $2 = ANY (drivers) AND updated_at > now() - $3::interval
+		ORDER BY md5(hostname || $4) LIMIT 1`, n.ConductorGroup, n.Driver, downAfter, n.UUID).Scan(&hostname)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return hostname, store.Translate(err)
+}

@@ -1,0 +1,21 @@
+// Package node has the workflows of operations on the nodes of the bare metal
+// service, one file each. They touch nothing but steps; what is done to a BMC is
+// done by a conductor of the node's group.
+//
+// None of them continues as new: an operation on a node is a handful of steps,
+// and each look at a node that takes its time lasts for most of a minute.
+package node
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+)
+
+// Workflows are the kinds that this package carries out. Each is registered
+// with a control worker under the name of its kind.
+var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
+	operations.NodePower:   Power,
+	operations.NodeRecover: Recover,
+}

@@ -1,0 +1,80 @@
+package node
+
+// Recover ends an operation whose workflow died by other hands than the engine's:
+// terminated or reset by an operator, or failed by a fault of ours.
+//
+//	dead before its point of no return ──► what was true before
+//	dead past it                       ──► finished
+//
+// Point of no return: it is forward from its first step.
+//
+//	dead kind  what is true after
+//	power      before the step power as it was; from there on the node is brought to
+//	           the state that was asked for, and what has been sent isn't sent again
+//
+// The user reads what happened as the node's last error unless the work was finished.
+
+import (
+	"cmp"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/saga"
+)
+
+// recovery is what becomes of a lost operation of one kind.
+type recovery struct {
+	// finish does the rest of the work of one past its point of no return, and says
+	// what is true afterwards.
+	finish func(*saga.Saga) (*steps.NodeOutcome, error)
+	// undone is what is true once one before that point has been undone.
+	undone func() *steps.NodeOutcome
+}
+
+var recoveries = map[operations.Kind]recovery{
+	operations.NodePower: {finish: power, undone: unchanged},
+}
+
+// Recover is the workflow of operations.NodeRecover.
+func Recover(ctx workflow.Context, ref steps.Ref) error {
+	s, err := saga.Begin(ctx, ref, nil)
+	if s == nil {
+		return err
+	}
+	outcome, err := recoverLost(s)
+	return s.Close(outcome, err)
+}
+
+func recoverLost(s *saga.Saga) (saga.Outcome, error) {
+	lost := s.Begun.Recovers
+	if lost == nil {
+		return saga.Outcome{NodeOnFailure: unchanged()}, faults.New(faults.Internal, "NothingToRecover", "the operation names no other to recover")
+	}
+	row, ok := recoveries[lost.Kind]
+	if !ok {
+		row.undone = unchanged
+	}
+	spec, _ := operations.Lookup(lost.Kind)
+	if row.finish != nil && spec.Beyond(lost.Step) {
+		done, err := row.finish(s)
+		return saga.Outcome{Node: done, NodeOnFailure: cmp.Or(done, row.undone())}, err
+	}
+	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", lost.OperationID, lost.Step))
+	now := row.undone()
+	return saga.Outcome{Node: now, NodeOnFailure: now, Fault: account(lost, spec)}, err
+}
+
+// account tells the user what happened.
+func account(lost *steps.Recovered, spec operations.Spec) *steps.Fault {
+	f := &steps.Fault{Code: "OperationLost", HTTPCode: 500,
+		Message: fmt.Sprintf("The %s was interrupted by an operator or a fault of the control plane and has been undone.", spec.Verb)}
+	if lost.Cancelled {
+		f.Code, f.HTTPCode = saga.ErrCancelled.Code, 409
+		f.Message = fmt.Sprintf("The %s was cancelled and has been undone.", spec.Verb)
+	}
+	return f
+}
