@@ -223,7 +223,6 @@ func TestEnrolment(t *testing.T) {
 		t.Errorf("of a node that is not available: %v", template)
 	}
 	o.does(&list, "allocation", "list", "--long", "--state", "error")
-	o.refused("Allocation for node n1 was not found", "allocation", "show", "--node", "n1")
 	o.does(nil, "allocation", "delete", "mine")
 	o.does(&template, "runbook", "create", "--name", "CUSTOM_BOOK", "--public", "true", "--steps", `[{"interface": "bios", "step": "apply_configuration", "args": {"settings": []}, "order": 1}]`)
 	o.does(nil, "runbook", "set", "CUSTOM_BOOK", "--extra", "a=1")
@@ -231,7 +230,7 @@ func TestEnrolment(t *testing.T) {
 	o.does(&list, "runbook", "list", "--long")
 	o.does(&template, "runbook", "show", "CUSTOM_BOOK")
 	o.does(nil, "runbook", "delete", "CUSTOM_BOOK")
-	o.does(&template, "inspection", "rule", "create", "--actions", `[{"op": "log", "args": {"msg": "seen"}}]`, "--description", "d", "--priority", "5")
+	o.does(&template, "inspection", "rule", "create", "--actions", `[{"op": "log", "args": {"msg": "seen"}}]`, "--description", "d", "--conditions", "[]")
 	rule := template["uuid"].(string)
 	o.does(nil, "inspection", "rule", "set", rule, "--description", "e")
 	o.does(&list, "inspection", "rule", "list", "--long")
@@ -242,6 +241,17 @@ func TestEnrolment(t *testing.T) {
 	o.refused("could not be found", "node", "show", "nobody")
 	o.refused("contains nodes", "chassis", "delete", rack)
 	o.refused("Cannot change name to invalid name", "node", "set", "n1", "--name", "bad name")
+
+	o.does(&list, "node", "history", "list", "n1")
+	o.does(&list, "node", "bios", "setting", "list", "n1")
+	o.does(&list, "node", "firmware", "list", "n1")
+	o.refused("Node inventory record", "node", "inventory", "save", "n1")
+	o.does(nil, "node", "vif", "attach", "n1", "a-vif")
+	if o.does(&list, "node", "vif", "list", "n1"); len(list) != 1 || list[0]["id"] != "a-vif" {
+		t.Errorf("the VIFs are %v", list)
+	}
+	o.does(nil, "node", "vif", "detach", "n1", "a-vif")
+	o.refused("not attached to it", "node", "vif", "detach", "n1", "a-vif")
 
 	o.does(nil, "port", "delete", nic)
 	o.does(nil, "node", "delete", "n1")

@@ -60,6 +60,7 @@ func BenchmarkCloud(b *testing.B) {
 	id := c.MustCreate("shown")
 	out.throughput("GET /servers/{id}", readLoop(b, c, "/v2.1/servers/"+id))
 	out.throughput(fmt.Sprintf("GET /servers/detail, %d a page", pageSize), readLoop(b, c, fmt.Sprintf("/v2.1/servers/detail?limit=%d", pageSize)))
+	nodePages(b, c, &out)
 	out.memory("after all of it", c)
 
 	crowds(b, c, &out)
