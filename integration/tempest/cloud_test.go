@@ -144,6 +144,14 @@ func (c *cloud) publicNetwork() string {
 	return made.Network.ID
 }
 
+// sharedType makes a type of volumes that several servers may have at once.
+func (c *cloud) sharedType() string {
+	c.t.Helper()
+	const name = "shared"
+	c.make("volume", "/types", `{"volume_type": {"name": "`+name+`", "extra_specs": {"multiattach": "<is> True"}}}`, nil)
+	return name
+}
+
 // extensions are those of the network service, by alias.
 func (c *cloud) extensions() string {
 	c.t.Helper()

@@ -176,7 +176,7 @@ func (s *suite) configure(c *cloud) {
 	var text bytes.Buffer
 	err := template.Must(template.New("tempest.conf").Option("missingkey=error").Parse(configuration)).Execute(&text, map[string]any{
 		"Folder": s.folder, "Admin": c.admin, "Endpoints": c.Endpoints,
-		"Image": c.seeded(), "OtherImage": c.otherImage(), "Network": c.publicNetwork(), "Extensions": c.extensions(),
+		"Image": c.seeded(), "OtherImage": c.otherImage(), "Network": c.publicNetwork(), "Extensions": c.extensions(), "SharedType": c.sharedType(),
 	})
 	if err != nil {
 		s.t.Fatal(err)

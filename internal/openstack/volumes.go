@@ -27,14 +27,15 @@ type Volume struct {
 	VolumeID string `json:"volume_id"`
 }
 
-// ofTheImage are members of volume_image_metadata that aren't properties of it.
-var ofTheImage = []string{"image_id", "image_name", "size", "checksum"}
-
 // Image is the image that the volume comes from, as far as Cinder remembers it.
 func (v *Volume) Image() *Image {
 	image := &Image{ID: v.ImageMetadata["image_id"], Status: "active", Properties: maps.Clone(v.ImageMetadata)}
-	for _, name := range ofTheImage {
-		delete(image.Properties, name)
+	delete(image.Properties, "image_id")
+	delete(image.Properties, "image_name")
+	for name, kept := range basics {
+		if kept == "" {
+			delete(image.Properties, name)
+		}
 	}
 	// What isn't a number asks for nothing.
 	image.MinDiskGB, _ = strconv.ParseInt(v.ImageMetadata["min_disk"], 10, 64)

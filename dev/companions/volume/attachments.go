@@ -243,9 +243,7 @@ func (s *Service) completeAttachment(w http.ResponseWriter, r *http.Request, cal
 		if err != nil {
 			return err
 		}
-		if a.Connector == nil {
-			return service.Fail(http.StatusBadRequest, "Invalid attachment: the attachment %s has no connector.", a.ID)
-		}
+		// One without a connector is a shelved server's.
 		if _, err := tx.Exec(r.Context(), `UPDATE volume.attachments SET status = 'attached', attached_at = coalesce(attached_at, now()) WHERE id = $1`, a.ID); err != nil {
 			return err
 		}

@@ -184,6 +184,21 @@ func TestStrangers(t *testing.T) {
 	f.Want(403, "demo", "POST", "/v3/volumes/"+id+"/action", `{"os-reset_status":{"status":"error"}}`)
 }
 
+// A type says that several servers may have its volumes at once; an attachment of a
+// shelved server is complete without a connector.
+func TestTypesForSeveralAndVolumesOfNoHost(t *testing.T) {
+	t.Parallel()
+	f := begin(t, nil).work()
+	f.Want(200, "admin", "POST", "/v3/types", `{"volume_type": {"name": "shared", "extra_specs": {"multiattach": "<is> True"}}}`)
+	if several := f.Want(202, "demo", "POST", "/v3/volumes", `{"volume": {"size": 1, "volume_type": "shared"}}`); several.At("volume", "multiattach") != true {
+		t.Errorf("of the type: %s", several.Text)
+	}
+	id := f.volume(`,"size":1`)
+	attachment := f.Want(200, "demo", "POST", "/v3/attachments", `{"attachment":{"volume_uuid":"`+id+`","instance_uuid":"0b6c5a5e-9f4e-4d0b-8a52-0d7a7f0e5c11"}}`).TextAt("attachment", "id")
+	f.Want(204, "demo", "POST", "/v3/attachments/"+attachment+"/action", `{"os-complete":{}}`)
+	f.becomes("/v3/volumes/"+id, "volume", "in-use")
+}
+
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	f := begin(t, nil).work()
@@ -199,7 +214,6 @@ func TestAttachments(t *testing.T) {
 	wantBody(t, f.Want(400, "demo", "POST", "/v3/attachments", another),
 		fault("badRequest", 400, "Invalid volume: Volume "+id+" status must be available or downloading to reserve, but the current status is reserved."))
 	path := "/v3/attachments/" + attachment
-	f.Want(400, "demo", "POST", path+"/action", `{"os-complete":{}}`)
 	connected := f.Want(200, "demo", "PUT", path, `{"attachment":{"connector":{"host":"one","ip":"127.0.0.1","mountpoint":"/dev/vdb"}}}`)
 	want := map[string]any{"driver_volume_type": "local", "device_path": filepath.Join(f.dir, "volume-"+id), "format": "raw", "access_mode": "rw",
 		"volume_id": id, "qos_specs": nil, "encrypted": false, "discard": true, "attachment_id": attachment}

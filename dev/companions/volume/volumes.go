@@ -235,6 +235,7 @@ func (s *Service) planned(r *http.Request, caller *service.Caller, in *request) 
 	if err != nil {
 		return nil, err
 	}
+	v.Multiattach = v.Multiattach || kind.ExtraSpecs["multiattach"] == "<is> True"
 	v.TypeID = kind.ID
 	if v.ImageID != nil {
 		return v, s.planImage(r.Context(), caller, v)
