@@ -68,5 +68,6 @@ func (p *process) stackResources() (*resources.Activities, func(context.Context)
 		beside = workers.StackTrusts{DB: p.db, End: keystone.DeleteTrust, Log: p.log}.Run
 	}
 	maps.Copy(types, resources.FromFiles(registry, cloud))
-	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: types}), beside, nil
+	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: types,
+		MaxResources: p.cfg.Orchestration.MaxResources, Offer: p.starter.Offer}), beside, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,12 @@ type Options struct {
 	// Registry says what there is to know of types, Types what they do.
 	Registry *resourcetype.Registry
 	Types    Types
+	// MaxResources bounds the resources of a stack and all that are nested in it;
+	// less than 0 is no bound.
+	MaxResources int
+	// Offer is told of operations on nested stacks that may start; nil leaves them
+	// to the dispatcher. It must not block.
+	Offer func(operationID string)
 	// Heartbeat sends one; nil is Temporal's.
 	Heartbeat func(context.Context)
 }
@@ -46,7 +53,13 @@ var _ steps.ResourcesActivities = (*Activities)(nil)
 
 // New gives the steps.
 func New(db *store.DB, e *engine.Engine, o Options) *Activities {
-	return &Activities{db: db, engine: e, o: o, definitions: map[int64]*stacks.Definition{}}
+	a := &Activities{db: db, engine: e, o: o, definitions: map[int64]*stacks.Definition{}}
+	a.o.Types = maps.Clone(o.Types)
+	if a.o.Types == nil {
+		a.o.Types = Types{}
+	}
+	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, template: groupTemplate, read: readGroup}
+	return a
 }
 
 // maxDefinitions is how many definitions are kept at hand.

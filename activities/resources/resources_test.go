@@ -133,7 +133,7 @@ func (w *world) records() *records.Activities { return records.New(w.db, w.engin
 
 func (w *world) on(db *store.DB) *resources.Activities {
 	return resources.New(db, engine.New(db, orchestration.Locks()),
-		resources.Options{Box: w.box, Registry: w.registry(), Types: w.types, Heartbeat: func(context.Context) {}})
+		resources.Options{Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, Heartbeat: func(context.Context) {}})
 }
 
 func (w *world) plan(phase steps.Phase) steps.PlanOut {
@@ -169,7 +169,7 @@ func (w *world) rows() map[string]*orchestration.Resource {
 
 func (w *world) events() []string {
 	w.Helper()
-	events, err := orchestration.ListEvents(w.Context(), w.db.Pool, orchestration.EventFilter{StackID: w.stack.ID})
+	events, err := orchestration.ListEvents(w.Context(), w.db.Pool, orchestration.EventFilter{StackIDs: []string{w.stack.ID}})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -70,6 +70,9 @@ type Call struct {
 	Attributes *value.Map
 	// Reference is what get_resource gives; nil is the physical id.
 	Reference any
+
+	// around is what a nested stack has to know of its parent.
+	around
 }
 
 // Types are the types that there are, by name.

@@ -30,6 +30,8 @@ type shift struct {
 	rows       map[int64]*orchestration.Resource
 	now        time.Time
 	out        steps.WorkOut
+	// started are operations on nested stacks that may start.
+	started []string
 
 	touched []*orchestration.Resource
 	gone    []int64
@@ -39,6 +41,7 @@ type shift struct {
 // Batch is idempotent by the rows: what this traversal has done is done, what is
 // gone is gone, and what waits goes on waiting. Errors: Superseded.
 func (a *Activities) Batch(ctx context.Context, in steps.WorkIn) (out steps.WorkOut, err error) {
+	var started []string
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		s, err := a.shift(ctx, tx, in)
 		if err != nil {
@@ -58,9 +61,14 @@ func (a *Activities) Batch(ctx context.Context, in steps.WorkIn) (out steps.Work
 				break
 			}
 		}
-		out = s.out
+		out, started = s.out, s.started
 		return s.write(ctx, tx)
 	})
+	if err == nil && a.o.Offer != nil {
+		for _, id := range started {
+			a.o.Offer(id)
+		}
+	}
 	return out, err
 }
 
@@ -183,6 +191,7 @@ func (s *shift) work(ctx context.Context, tx store.Tx, id int64) error {
 		return err
 	}
 	wait, failure := s.call(ctx, c, id)
+	s.started = append(s.started, c.started...)
 	return s.end(id, c, wait, failure)
 }
 
@@ -230,7 +239,8 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		}
 	}
 	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
-		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference}, nil
+		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
+		around: around{tx: tx, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
 }
 
 // stays says of a row of before that it is a resource of the template still.
@@ -305,16 +315,25 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 
 // fail ends a resource's part by its failure, in the original's words.
 func (s *shift) fail(id int64, r *orchestration.Resource, failure error) {
+	r.DoneIn = s.traversal
+	r.Status, r.Reason, r.WakeAt = orchestration.Failed, reasonAt("resources."+r.Name, failure), nil
+	s.tell(r)
+	s.out.Failed = &steps.FailedResource{ID: id, Reason: s.reasonOf(r)}
+	s.keep(r)
+}
+
+// reasonAt is a failure at a path in the original's words.
+func reasonAt(path string, failure error) string {
+	var inner *inside
+	if errors.As(failure, &inner) {
+		return inner.at(path)
+	}
 	class, text := hot.Class(failure), failure.Error()
 	if class == "" {
 		f := faults.As(failure)
 		class, text = f.Code, f.Message
 	}
-	r.DoneIn = s.traversal
-	r.Status, r.Reason, r.WakeAt = orchestration.Failed, class+": resources."+r.Name+": "+text, nil
-	s.tell(r)
-	s.out.Failed = &steps.FailedResource{ID: id, Reason: s.reasonOf(r)}
-	s.keep(r)
+	return class + ": " + path + ": " + text
 }
 
 func (s *shift) tell(r *orchestration.Resource) {

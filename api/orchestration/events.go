@@ -40,14 +40,19 @@ func (a *API) events(r *rest.Request, resource string) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := number(r, "nested_depth"); err != nil {
+	depth, err := nestedDepth(r)
+	if err != nil {
 		return nil, err
 	}
 	s, err := a.stack(r)
 	if err != nil {
 		return nil, err
 	}
-	f := orchestration.EventFilter{StackID: s.ID, Resource: resource, Names: r.Query["resource_name"], Types: r.Query["resource_type"],
+	tree, err := a.tree(r, s, depth)
+	if err != nil {
+		return nil, err
+	}
+	f := orchestration.EventFilter{StackIDs: tree.shown, Resource: resource, Names: r.Query["resource_name"], Types: r.Query["resource_type"],
 		Actions: r.Query["resource_action"], Statuses: r.Query["resource_status"], Marker: r.Query.Get("marker"),
 		Descending: r.Query.Get("sort_dir") == "desc", Limit: limit}
 	found, err := orchestration.ListEvents(r.Context(), a.DB.Pool, f)
@@ -59,7 +64,11 @@ func (a *API) events(r *rest.Request, resource string) (*rest.Response, error) {
 	}
 	views := []eventView{}
 	for _, e := range found {
-		views = append(views, viewOf(r, s, e))
+		v := viewOf(r, tree.stacks[e.StackID], e)
+		if depth > 0 {
+			v.Links = append(v.Links, link{linksOf(r, s)[0].Href, "root_stack"})
+		}
+		views = append(views, v)
 	}
 	return rest.JSON(map[string]any{"events": views}), nil
 }
@@ -70,7 +79,7 @@ func (a *API) showEvent(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	id := r.Param("event_id")
-	found, err := orchestration.ListEvents(r.Context(), a.DB.Pool, orchestration.EventFilter{StackID: s.ID, Resource: r.Param("resource_name"), ID: id})
+	found, err := orchestration.ListEvents(r.Context(), a.DB.Pool, orchestration.EventFilter{StackIDs: []string{s.ID}, Resource: r.Param("resource_name"), ID: id})
 	if err != nil {
 		return nil, err
 	}

@@ -347,9 +347,12 @@ func TestTypes(t *testing.T) {
 		answer["error"].(map[string]any)["message"] != "You are not authorized to use OS::Keystone::Role." {
 		t.Errorf("%d %v", status, answer)
 	}
-	refused := `{"stack_name": "admins", "template": {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Keystone::Role"}}}}`
-	if status, answer, _ := c.ask("alice", "POST", "/stacks", refused); status != 403 {
-		t.Errorf("%d %v", status, answer)
+	for _, resource := range []string{`{"type": "OS::Keystone::Role"}`,
+		`{"type": "OS::Heat::ResourceGroup", "properties": {"count": 0, "resource_def": {"type": "OS::Heat::ResourceGroup", "properties": {"resource_def": {"type": "OS::Keystone::Role"}}}}}`} {
+		refused := `{"stack_name": "admins", "template": {"heat_template_version": "2021-04-16", "resources": {"r": ` + resource + `}}}`
+		if status, answer, _ := c.ask("alice", "POST", "/stacks", refused); status != 403 {
+			t.Errorf("%d %v", status, answer)
+		}
 	}
 	for _, name := range types {
 		_, shown, _ := c.ask("reader", "GET", "/resource_types/"+name.(string), "")
@@ -385,7 +388,7 @@ func TestTypes(t *testing.T) {
 			t.Errorf("%s: %v", path, answer)
 		}
 	}
-	for query, n := range map[string]int{"name=OS::Heat::[VD]": 2, "name=Value": 0, "name=(": 0, "support_status=HIDDEN": 0, "with_description=true": len(types), "name=OS::Cinder::VolumeType": 0} {
+	for query, n := range map[string]int{"name=OS::Heat::[VD]": 2, "name=Value": 0, "name=(": 0, "support_status=HIDDEN": 0, "with_description=true": len(types), "name=OS::Cinder::VolumeType": 0, "name=OS::Heat::.*&version=5.0.0": 2} {
 		if _, answer, _ := c.ask("reader", "GET", "/resource_types?"+query, ""); len(answer["resource_types"].([]any)) != n {
 			t.Errorf("%s: %v", query, answer)
 		}

@@ -30,6 +30,7 @@ type resourceView struct {
 	Updated     *string    `json:"updated_time"`
 	RequiredBy  []string   `json:"required_by"`
 	Links       []link     `json:"links"`
+	Parent      string     `json:"parent_resource,omitempty"`
 	Description *string    `json:"description,omitempty"`
 	Attributes  *value.Map `json:"attributes,omitempty"`
 }
@@ -47,7 +48,8 @@ func (a *API) listResources(r *rest.Request) (*rest.Response, error) {
 	if unknown != nil {
 		return nil, invalid("Invalid filter parameters [%s]", strings.Join(unknown, ", "))
 	}
-	if _, err := number(r, "nested_depth"); err != nil {
+	depth, err := nestedDepth(r)
+	if err != nil {
 		return nil, err
 	}
 	detail, err := flag(r, "with_detail", false)
@@ -58,7 +60,11 @@ func (a *API) listResources(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := orchestration.Resources(r.Context(), a.DB.Pool, s.ID)
+	tree, err := a.tree(r, s, depth)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := orchestration.ResourcesOf(r.Context(), a.DB.Pool, tree.shown)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +74,9 @@ func (a *API) listResources(r *rest.Request) (*rest.Response, error) {
 		if !matches(r, row) {
 			continue
 		}
-		v := a.resourceView(r, s, row, needed[row.ID])
+		v := a.resourceView(r, tree, row, needed[row.ID])
 		if detail {
-			if err := a.describe(r, s, row, &v); err != nil {
+			if err := a.describe(r, tree.stacks[row.StackID], row, &v); err != nil {
 				return nil, err
 			}
 		}
@@ -104,14 +110,19 @@ func requiredBy(rows []*orchestration.Resource) map[int64][]string {
 	return needed
 }
 
-func (a *API) resourceView(r *rest.Request, s *orchestration.Stack, row *orchestration.Resource, needed []string) resourceView {
+func (a *API) resourceView(r *rest.Request, tree tree, row *orchestration.Resource, needed []string) resourceView {
+	s := tree.stacks[row.StackID]
 	created := stamp(row.CreatedAt)
 	updated := &created
 	if row.UpdatedAt != nil {
 		updated = stampOf(row.UpdatedAt)
 	}
-	return resourceView{Name: row.Name, LogicalID: row.Name, PhysicalID: row.PhysicalID, Type: row.Type, Status: row.Action + "_" + row.Status,
-		Reason: row.Reason, Created: &created, Updated: updated, RequiredBy: orEmpty(needed), Links: resourceLinks(r, s, row.Name)}
+	links := resourceLinks(r, s, row.Name)
+	if nested := tree.stacks[row.PhysicalID]; nested != nil && nested.ParentID == s.ID {
+		links = append(links, link{linksOf(r, nested)[0].Href, "nested"})
+	}
+	return resourceView{Parent: s.ParentResource, Name: row.Name, LogicalID: row.Name, PhysicalID: row.PhysicalID, Type: row.Type, Status: row.Action + "_" + row.Status,
+		Reason: row.Reason, Created: &created, Updated: updated, RequiredBy: orEmpty(needed), Links: links}
 }
 
 func resourceLinks(r *rest.Request, s *orchestration.Stack, name string, further ...string) []link {
@@ -142,7 +153,11 @@ func (a *API) showResource(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := a.resourceView(r, s, row, requiredBy(rows)[row.ID])
+	tree, err := a.tree(r, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	v := a.resourceView(r, tree, row, requiredBy(rows)[row.ID])
 	if err := a.describe(r, s, row, &v); err != nil {
 		return nil, err
 	}

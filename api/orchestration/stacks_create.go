@@ -53,7 +53,7 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err := a.admit(r, definition); err != nil {
 		return nil, err
 	}
-	s.Description = descriptionOf(definition)
+	s.Description, s.Size = descriptionOf(definition), len(definition.Resources())
 	template, err := definition.Row(s.ID, a.Secrets)
 	if err != nil {
 		return nil, err

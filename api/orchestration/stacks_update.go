@@ -86,7 +86,7 @@ func (a *API) update(r *rest.Request, parse func(*value.Map, *stacks.Definition)
 			return err
 		}
 		before := locked.TemplateID
-		locked.Description = descriptionOf(next)
+		locked.Description, locked.Size = descriptionOf(next), len(next.Resources())
 		if err := settings(locked, body, patch); err != nil {
 			return err
 		}

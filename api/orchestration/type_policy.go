@@ -37,11 +37,11 @@ func (a *API) mayUse(r *rest.Request, name string) bool {
 	return true
 }
 
-// mayUseAll refuses a definition with a type that the caller may not use.
+// mayUseAll refuses a definition with a type that the caller may not use, itself or
+// in what is nested in it.
 func (a *API) mayUseAll(r *rest.Request, d *stacks.Definition) error {
-	for _, resource := range d.Resources() {
-		t, err := d.TypeOf(resource)
-		if err == nil && !a.mayUse(r, t.Name) {
+	for _, t := range d.Used() {
+		if !a.mayUse(r, t.Name) {
 			return faults.New(faults.Forbidden, "Forbidden", "You are not authorized to use %s.", t.Name)
 		}
 	}

@@ -164,6 +164,35 @@ outputs:
 		t.Errorf("reason %q, want %q", s["stack_status_reason"], want)
 	}
 
+	// A group grows and shrinks, and what is in it can be seen through its stack.
+	group := func(count int) string {
+		return fmt.Sprintf(`
+heat_template_version: 2021-04-16
+resources:
+  g: {type: OS::Heat::ResourceGroup, properties: {count: %d, resource_def: {type: OS::Heat::RandomString, properties: {length: 5}}}}
+outputs:
+  words: {value: {get_attr: [g, value]}}
+`, count)
+	}
+	grouped := u.create("grouped", group(3))
+	state := "CREATE_COMPLETE"
+	for _, count := range []int{3, 5, 2} {
+		if state != "CREATE_COMPLETE" {
+			u.ask("PUT", grouped, map[string]any{"template": group(count)}, 202)
+		}
+		s = u.await(grouped, state, cloud.Patience)
+		if words := s["outputs"].([]any)[0].(map[string]any)["output_value"].([]any); len(words) != count {
+			t.Errorf("%d members say %v", count, words)
+		}
+		if resources := u.ask("GET", grouped+"/resources?nested_depth=1", nil, 200)["resources"].([]any); len(resources) != count+1 {
+			t.Errorf("resources %v", resources)
+		}
+		state = "UPDATE_COMPLETE"
+	}
+	if nested := u.ask("GET", "/stacks?show_nested=true&name=grouped", nil, 200)["stacks"].([]any); len(nested) != 1 {
+		t.Errorf("stacks %v", nested)
+	}
+
 	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
 	s = u.await(broken, "CREATE_FAILED", time.Minute)
 	if want := "Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"; s["stack_status_reason"] != want {
@@ -200,13 +229,13 @@ resources:
 	made := time.Since(began)
 
 	began = time.Now()
-	for _, path := range []string{big, one, broken, back, slow} {
+	for _, path := range []string{big, one, grouped, broken, back, slow} {
 		u.ask("DELETE", path, nil, 204)
 	}
-	for _, path := range []string{big, one, broken, back, slow} {
-		u.await(path, "DELETE_COMPLETE", 2*time.Minute)
+	for _, path := range []string{big, one, grouped, broken, back, slow} {
+		u.await(path, "DELETE_COMPLETE", cloud.Patience)
 	}
-	t.Logf("1,000 resources were made in %v; 5 stacks with them deleted in %v", made, time.Since(began))
+	t.Logf("1,000 resources were made in %v; 6 stacks with them deleted in %v", made, time.Since(began))
 
 	// A control worker that is killed half-way leaves nothing stuck.
 	carried := u.create("carried", `

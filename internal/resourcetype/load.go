@@ -38,9 +38,11 @@ type Type struct {
 	Class   string  `yaml:"class"`
 	Support Support `yaml:"support"`
 	// Anything says that it takes any property and looks at none.
-	Anything   bool                `yaml:"anything"`
-	Properties Ordered[*Property]  `yaml:"properties"`
-	Attributes Ordered[*Attribute] `yaml:"attributes"`
+	Anything bool `yaml:"anything"`
+	// AnyAttribute says that more attributes can be read than there are here.
+	AnyAttribute bool                `yaml:"any_attribute"`
+	Properties   Ordered[*Property]  `yaml:"properties"`
+	Attributes   Ordered[*Attribute] `yaml:"attributes"`
 	// Conflicts are properties of which only one may be given, OneOf those of which
 	// one must be, Depends those that aren't given without another.
 	Conflicts [][]string `yaml:"conflicts"`
@@ -202,7 +204,7 @@ func (r *Registry) HasType(name string) bool { return r.byName[name] != nil }
 // HasAttribute says whether resources of the type have an attribute.
 func (t *Type) HasAttribute(name string) bool {
 	_, ok := t.Attributes.Get(name)
-	return ok || name == show || t.Anything
+	return ok || name == show || t.Anything || t.AnyAttribute
 }
 
 // show is the attribute that every type has.

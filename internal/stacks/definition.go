@@ -3,6 +3,8 @@ package stacks
 // Definitions: what a stack is asked to be.
 
 import (
+	"slices"
+
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/resourcetype"
@@ -15,6 +17,8 @@ type Definition struct {
 	Files       map[string]string
 	// Types are the types of resources that there are.
 	Types *resourcetype.Registry
+	// Depth is how many parents the stack has.
+	Depth int
 }
 
 // define binds a template to the parameters of an environment.
@@ -92,11 +96,32 @@ const maxShown = 255
 // Outside says whether a resource may be outside our own database.
 func (d *Definition) Outside() bool {
 	for _, r := range d.Resources() {
-		if t, err := d.TypeOf(r); err != nil || t.REST != nil {
+		if _, err := d.TypeOf(r); err != nil {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(d.Used(), func(t *resourcetype.Type) bool { return t.REST != nil })
+}
+
+// Used are the types of the resources, and of the members of those that are groups,
+// as far as they can be known before anything is there: nothing else is made. What
+// is wrong with a type is told by Validate.
+func (d *Definition) Used() []*resourcetype.Type {
+	var used []*resourcetype.Type
+	for _, r := range d.Resources() {
+		t, err := d.TypeOf(r)
+		if err != nil {
+			continue
+		}
+		used = append(used, t)
+		if t.Class != groupClass {
+			continue
+		}
+		if member := d.member(r, t); member != nil {
+			used = append(used, member.Used()...)
+		}
+	}
+	return used
 }
 
 // Validate checks all that can be checked before anything is done, in the
@@ -147,8 +172,11 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type) error {
 		return err
 	}
 	unknown := func(string) bool { return len(requires) > len(r.DependsOn) }
-	_, err = t.Check(given, d.place(r), unknown, Constraints)
-	return err
+	made, err := t.Check(given, d.place(r), unknown, Constraints)
+	if err != nil || t.Class != groupClass {
+		return err
+	}
+	return d.checkGroup(r, made, unknown(""))
 }
 
 // place is where a resource's properties are in its template.

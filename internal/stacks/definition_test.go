@@ -53,6 +53,34 @@ resources:
 	}
 }
 
+// A group is what its members are.
+func TestUsed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		member  string
+		outside bool
+	}{{"OS::Heat::Value", false}, {"OS::Neutron::Net", true}} {
+		d, err := defined(t, `
+heat_template_version: 2021-04-16
+parameters: {what: {type: string, default: "`+c.member+`"}}
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    properties: {resource_def: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: {get_param: what}}}}}
+`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		for _, used := range d.Used() {
+			names = append(names, used.Name)
+		}
+		if want := []string{"OS::Heat::ResourceGroup", "OS::Heat::ResourceGroup", c.member}; !reflect.DeepEqual(names, want) || d.Outside() != c.outside {
+			t.Errorf("used %v, outside %v", names, d.Outside())
+		}
+	}
+}
+
 // What a value alone decides is decided at once, in the original's words.
 func TestConstraints(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@
 //	Request.Parse, Definition  a request, and what it asks for, checked  request.go definition.go
 //	Load                       the same from the rows                    load.go
 //	State                      what is kept sealed of a resource         state.go
+//	GroupTemplate, KeepMembers groups of resources, which are stacks     group.go
 //	World                      resources as functions read them          world.go
 //
 // It promises that what is secret of a stack, values of parameters and whatever

@@ -78,6 +78,9 @@ func (w *World) Attribute(resource, attribute string, path []any) (any, error) {
 	if err != nil || all == nil {
 		return nil, err
 	}
+	if members, is := membersOf(w.states[w.rows[resource].ID]); is && !all.Has(attribute) {
+		return members.attribute(resource, attribute, path)
+	}
 	v, _ := all.Get(attribute)
 	return hot.Select(v, path), nil
 }

@@ -42,6 +42,8 @@ type TraversalInput struct {
 	Template int64 `json:"template"`
 	// Previous is the one that it was made by before; 0 if there is none.
 	Previous int64 `json:"previous,omitempty"`
+	// PartOf is the traversal of the parent that a nested stack's is a part of.
+	PartOf string `json:"part_of,omitempty"`
 }
 
 // Phase is what a traversal is for.

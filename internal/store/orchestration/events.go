@@ -67,9 +67,11 @@ func purgeEvents(ctx context.Context, tx store.Tx, id string) error {
 	return nil
 }
 
-// EventFilter says which events of a stack a list has. A nil list is any.
+// EventFilter says which events of some stacks a list has. A nil list is any, but
+// for that of the stacks.
 type EventFilter struct {
-	StackID, Resource, ID           string
+	StackIDs                        []string
+	Resource, ID                    string
 	Names, Types, Actions, Statuses []string
 	// Marker is the id of the last event of the page before.
 	Marker     string
@@ -88,13 +90,13 @@ func ListEvents(ctx context.Context, q store.Queryer, f EventFilter) ([]*Event, 
 		f.Limit = most
 	}
 	rows, err := q.Query(ctx, `SELECT e.id::text AS id, e.stack_id::text AS stack_id, e.resource_name, e.resource_type, e.physical_id, e.action, e.status, e.reason, e.created_at
-		FROM orchestration.events e WHERE e.stack_id = $1 AND ($2 = '' OR e.resource_name = $2) AND ($3 = '' OR e.id::text = $3)
+		FROM orchestration.events e WHERE e.stack_id = ANY ($1::uuid[]) AND ($2 = '' OR e.resource_name = $2) AND ($3 = '' OR e.id::text = $3)
 			AND ($4::text[] IS NULL OR e.resource_name = ANY ($4)) AND ($5::text[] IS NULL OR e.resource_type = ANY ($5))
 			AND ($6::text[] IS NULL OR e.action = ANY ($6))
 			AND ($7::text[] IS NULL OR e.status = ANY ($7) OR e.action || '_' || e.status = ANY ($7))
 			AND COALESCE(e.seq `+beyond+` (SELECT m.seq FROM orchestration.events m WHERE m.id::text = $8), true)
 		ORDER BY e.seq `+direction+` LIMIT $9`,
-		f.StackID, f.Resource, f.ID, f.Names, f.Types, f.Actions, f.Statuses, f.Marker, f.Limit)
+		f.StackIDs, f.Resource, f.ID, f.Names, f.Types, f.Actions, f.Statuses, f.Marker, f.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", store.Translate(err))
 	}

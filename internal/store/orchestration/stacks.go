@@ -35,16 +35,21 @@ const (
 
 // Stack is a row of orchestration.stacks.
 type Stack struct {
-	ID          string `db:"id"`
-	Name        string `db:"name"`
-	ProjectID   string `db:"project_id"`
-	UserID      string `db:"user_id"`
-	Username    string `db:"username"`
-	ParentID    string `db:"parent_id"`
-	Description string `db:"description"`
-	Action      string `db:"action"`
-	Status      string `db:"status"`
-	Reason      string `db:"reason"`
+	ID        string `db:"id"`
+	Name      string `db:"name"`
+	ProjectID string `db:"project_id"`
+	UserID    string `db:"user_id"`
+	Username  string `db:"username"`
+	ParentID  string `db:"parent_id"`
+	// ParentResource is the resource of the parent that the stack is, Depth how many
+	// parents it has, Size how many resources its template has.
+	ParentResource string `db:"parent_resource"`
+	Depth          int    `db:"depth"`
+	Size           int    `db:"size"`
+	Description    string `db:"description"`
+	Action         string `db:"action"`
+	Status         string `db:"status"`
+	Reason         string `db:"reason"`
 	// TemplateID is the template that was asked for last.
 	TemplateID      int64      `db:"template_id"`
 	DisableRollback bool       `db:"disable_rollback"`
@@ -76,7 +81,7 @@ func (s *Stack) Timeout() time.Duration {
 	return time.Duration(*s.TimeoutMins) * time.Minute
 }
 
-const stackColumns = `s.id::text AS id, s.name, s.project_id, s.user_id, s.username, COALESCE(s.parent_id::text, '') AS parent_id, s.description,
+const stackColumns = `s.id::text AS id, s.name, s.project_id, s.user_id, s.username, COALESCE(s.parent_id::text, '') AS parent_id, s.parent_resource, s.depth, s.size, s.description,
 	s.action, s.status, s.reason, s.template_id, s.disable_rollback, s.timeout_mins, s.tags, s.stack_user_project_id,
 	COALESCE(s.operation_id, '') AS operation_id, COALESCE(s.next_operation_id, '') AS next_operation_id, s.created_at, s.updated_at, s.deleted_at`
 
@@ -143,10 +148,11 @@ func InsertStack(ctx context.Context, tx store.Tx, s *Stack, t *Template) error 
 			INSERT INTO orchestration.templates (stack_id, template, environment, files) VALUES ($1, $12, $13, $14) RETURNING id
 		)
 		INSERT INTO orchestration.stacks (id, name, project_id, user_id, username, description, action, status, reason,
-			disable_rollback, timeout_mins, tags, template_id)
-		SELECT $1, $2, $3, $4, $5, $6, $7, '`+InProgress+`', $8, $9, $10, $11, id FROM written RETURNING template_id, created_at`,
+			disable_rollback, timeout_mins, tags, template_id, parent_id, parent_resource, depth, size)
+		SELECT $1, $2, $3, $4, $5, $6, $7, '`+InProgress+`', $8, $9, $10, $11, id, NULLIF($15, '')::uuid, $16, $17, $18 FROM written RETURNING template_id, created_at`,
 		s.ID, s.Name, s.ProjectID, s.UserID, s.Username, s.Description, s.Action, s.Reason,
-		s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), t.Template, t.Environment, t.Files).Scan(&s.TemplateID, &s.CreatedAt)
+		s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), t.Template, t.Environment, t.Files,
+		s.ParentID, s.ParentResource, s.Depth, s.Size).Scan(&s.TemplateID, &s.CreatedAt)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "stacks_name" {
 		return Exists(s.Name)
@@ -190,9 +196,9 @@ func PutUpdate(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
 		WITH written AS (
 			INSERT INTO orchestration.templates (stack_id, template, environment, files) VALUES ($1, $2, $3, $4) RETURNING id
 		)
-		UPDATE orchestration.stacks s SET template_id = written.id, description = $5, disable_rollback = $6, timeout_mins = $7, tags = $8
+		UPDATE orchestration.stacks s SET template_id = written.id, description = $5, disable_rollback = $6, timeout_mins = $7, tags = $8, size = $9
 		FROM written WHERE s.id = $1 RETURNING s.template_id`,
-		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags)).Scan(&t.ID)
+		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), s.Size).Scan(&t.ID)
 	if err != nil {
 		return fmt.Errorf("update stack %s: %w", s.ID, store.Translate(err))
 	}

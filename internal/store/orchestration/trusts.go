@@ -26,10 +26,10 @@ func InsertTrust(ctx context.Context, q store.Queryer, stackID, id string) error
 func TrustOf(ctx context.Context, q store.Queryer, stackID string) (id string, err error) {
 	err = q.QueryRow(ctx, `
 		WITH RECURSIVE above AS (
-			SELECT id, parent_id, 0 AS depth FROM orchestration.stacks WHERE id = $1
-			UNION ALL SELECT s.id, s.parent_id, depth + 1 FROM orchestration.stacks s JOIN above ON s.id = above.parent_id
+			SELECT id, parent_id, 0 AS distance FROM orchestration.stacks WHERE id = $1
+			UNION ALL SELECT s.id, s.parent_id, distance + 1 FROM orchestration.stacks s JOIN above ON s.id = above.parent_id
 		)
-		SELECT t.id FROM orchestration.trusts t JOIN above ON above.id = t.stack_id ORDER BY depth, t.created_at DESC LIMIT 1`, stackID).Scan(&id)
+		SELECT t.id FROM orchestration.trusts t JOIN above ON above.id = t.stack_id ORDER BY distance, t.created_at DESC LIMIT 1`, stackID).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}

@@ -1,0 +1,254 @@
+package resources
+
+// Nested stacks: resources that are stacks of their own.
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// around is what a nested stack has to know of its parent, and the transaction in
+// which both are written.
+type around struct {
+	tx         store.Tx
+	parent     *orchestration.Stack
+	definition *stacks.Definition
+	operation  engine.Operation
+	traversal  string
+	// started are operations that may start once the transaction is committed.
+	started []string
+}
+
+// nested is a type whose resource is a stack. Whatever is done with it is an
+// operation on that stack, a part of the traversal that asks for it: accepted in
+// the transaction that says so in the resource's row, and looked at from time to
+// time. It ends with the parent's if that fails or is cancelled.
+type nested struct {
+	*Activities
+	// template is what the stack is to be made by.
+	template func(c *Call) (*value.Map, error)
+	// read takes note of what the stack has become.
+	read func(c *Call, w *stacks.World, rows []*orchestration.Resource) error
+}
+
+// Instant implements Type: it is done in our own database.
+func (nested) Instant() bool { return true }
+
+// stackSpace is the space of ids of nested stacks, by their resources' marks.
+var stackSpace = uuid.MustParse("6f1d4c1e-9a53-4d0b-8c43-0a7f1b6c2d5e")
+
+// Create is idempotent by the operation that is a part of the traversal.
+func (n nested) Create(ctx context.Context, c *Call) (time.Duration, error) {
+	c.PhysicalID = uuid.NewSHA1(stackSpace, []byte(c.parent.ID+" "+c.Mark)).String()
+	return n.part(ctx, c, operations.StackCreate)
+}
+
+// Update is idempotent as Create is.
+func (n nested) Update(ctx context.Context, c *Call, _ []string) (time.Duration, error) {
+	return n.part(ctx, c, operations.StackUpdate)
+}
+
+// Check is idempotent as Create is.
+func (n nested) Check(ctx context.Context, c *Call) (time.Duration, error) {
+	return n.part(ctx, c, operations.StackCheck)
+}
+
+// Suspend is idempotent as Create is.
+func (n nested) Suspend(ctx context.Context, c *Call) (time.Duration, error) {
+	return n.part(ctx, c, operations.StackSuspend)
+}
+
+// Resume is idempotent as Create is.
+func (n nested) Resume(ctx context.Context, c *Call) (time.Duration, error) {
+	return n.part(ctx, c, operations.StackResume)
+}
+
+// Delete is idempotent by the stack that is no more.
+func (n nested) Delete(ctx context.Context, c *Call) (time.Duration, error) {
+	if c.PhysicalID == "" {
+		return 0, nil
+	}
+	s, err := orchestration.GetStack(ctx, c.tx, "", c.PhysicalID)
+	if faults.Is(err, faults.NotFound) || err == nil && s.DeletedAt != nil {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n.part(ctx, c, operations.StackDelete)
+}
+
+// partActions are what stacks show of the operations that are parts.
+var partActions = map[operations.Kind]string{operations.StackUpdate: orchestration.ActionUpdate, operations.StackDelete: orchestration.ActionDelete,
+	operations.StackCheck: orchestration.ActionCheck, operations.StackSuspend: orchestration.ActionSuspend, operations.StackResume: orchestration.ActionResume}
+
+// part has an operation on the stack be accepted, and after that waits for its end.
+func (n nested) part(ctx context.Context, c *Call, kind operations.Kind) (time.Duration, error) {
+	id, err := orchestration.PartOf(ctx, c.tx, c.PhysicalID, kind, c.traversal)
+	if err != nil {
+		return 0, err
+	}
+	if id == "" {
+		return nextLook(0), n.begin(ctx, c, kind)
+	}
+	op, err := n.engine.Get(ctx, c.tx, id)
+	switch {
+	case err != nil:
+		return 0, err
+	case !op.Finished():
+		return nextLook(c.Now.Sub(op.CreatedAt)), nil
+	case op.Result != operations.ResultDone:
+		return 0, n.failure(ctx, c, op)
+	case kind == operations.StackDelete:
+		return 0, nil
+	}
+	rows, err := orchestration.Resources(ctx, c.tx, c.PhysicalID)
+	if err != nil {
+		return 0, err
+	}
+	return 0, n.read(c, stacks.NewWorld(rows, n.o.Box), rows)
+}
+
+// nextLook is how long nobody looks at an operation of an age.
+func nextLook(age time.Duration) time.Duration {
+	const least, most = 500 * time.Millisecond, 10 * time.Second
+	return min(max(age/2, least), most)
+}
+
+// begin has an operation on the stack be accepted.
+func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind) error {
+	in := steps.TraversalInput{PartOf: c.traversal}
+	if err := n.write(ctx, c, kind, &in); err != nil {
+		return err
+	}
+	accepted, err := n.engine.Accept(ctx, c.tx, engine.Request{Kind: kind, ResourceID: c.PhysicalID, ProjectID: c.ProjectID, UserID: c.operation.UserID,
+		RequestID: c.operation.RequestID, Parent: c.operation.ID, Input: in})
+	if err != nil || accepted.Meeting == operations.Join {
+		return err
+	}
+	if accepted.Startable {
+		c.started = append(c.started, accepted.OperationID)
+	}
+	if action := partActions[kind]; action != "" {
+		return orchestration.StartAction(ctx, c.tx, c.PhysicalID, action)
+	}
+	return nil
+}
+
+// write writes what an operation asks of the stack.
+func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, in *steps.TraversalInput) error {
+	if kind != operations.StackCreate && kind != operations.StackUpdate {
+		s, err := orchestration.LockStack(ctx, c.tx, c.ProjectID, c.PhysicalID)
+		if err != nil {
+			return err
+		}
+		in.Template = s.TemplateID
+		return nil
+	}
+	d, err := n.define(ctx, c)
+	if err != nil {
+		return err
+	}
+	row, err := d.Row(c.PhysicalID, n.o.Box)
+	if err != nil {
+		return err
+	}
+	if kind == operations.StackCreate {
+		s := &orchestration.Stack{ID: c.PhysicalID, Name: c.Mark, ProjectID: c.ProjectID, UserID: c.parent.UserID, Username: c.parent.Username,
+			ParentID: c.parent.ID, ParentResource: c.Name, Depth: d.Depth, Size: len(d.Resources()), Description: "No description",
+			Action: orchestration.ActionCreate, Reason: "Stack CREATE started", DisableRollback: true, TimeoutMins: c.parent.TimeoutMins}
+		err := orchestration.InsertStack(ctx, c.tx, s, row)
+		in.Template = s.TemplateID
+		return err
+	}
+	s, err := orchestration.LockStack(ctx, c.tx, c.ProjectID, c.PhysicalID)
+	if err != nil {
+		return err
+	}
+	in.Previous, s.Size = s.TemplateID, len(d.Resources())
+	err = orchestration.PutUpdate(ctx, c.tx, s, row)
+	in.Template = row.ID
+	return err
+}
+
+// define is what the stack is asked to be, if it can be.
+func (n nested) define(ctx context.Context, c *Call) (*stacks.Definition, error) {
+	template, err := n.template(c)
+	if err != nil {
+		return nil, err
+	}
+	parent := *c.definition
+	parent.Depth = c.parent.Depth
+	d, err := parent.Child(template, nil, hot.Identity{Project: c.ProjectID, Name: c.Mark, ID: c.PhysicalID}, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	if name := d.Beyond(&parent); name != "" {
+		return nil, faults.New(faults.Invalid, "StackValidationFailed", "%s was not known to be a member's type when the stack was asked for", name)
+	}
+	if n.o.MaxResources >= 0 {
+		others, err := orchestration.TreeSize(ctx, c.tx, c.parent.ID, c.PhysicalID)
+		if err != nil {
+			return nil, err
+		}
+		if others+len(d.Resources()) > n.o.MaxResources {
+			return nil, tooMany()
+		}
+	}
+	return d, d.Validate()
+}
+
+func tooMany() error {
+	return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: Maximum resources per stack exceeded."}
+}
+
+// failure is why an operation on the stack has not done what was asked.
+func (n nested) failure(ctx context.Context, c *Call, op engine.Operation) error {
+	s, err := orchestration.GetStack(ctx, c.tx, "", c.PhysicalID)
+	if err != nil {
+		return err
+	}
+	if s.Status == orchestration.Failed && op.Result != operations.ResultSuperseded {
+		return insideOf(s.Reason)
+	}
+	return insideOf(op.Message)
+}
+
+// inside is a failure in a nested stack.
+type inside struct{ class, path, text string }
+
+// reasons are those of stacks one of whose resources failed.
+var reasons = regexp.MustCompile(`(?s)^Resource [A-Z]+ failed: (?:([A-Za-z_]+): )?(resources\.[^ ]+): (.*)$`)
+
+func insideOf(reason string) *inside {
+	if m := reasons.FindStringSubmatch(reason); m != nil {
+		return &inside{m[1], m[2], m[3]}
+	}
+	return &inside{text: reason}
+}
+
+func (e *inside) Error() string { return e.text }
+
+// at is the failure as a stack has it whose resource at a path the nested one is.
+func (e *inside) at(path string) string {
+	if e.path != "" {
+		path += "." + e.path
+	}
+	if e.class != "" {
+		path = e.class + ": " + path
+	}
+	return path + ": " + e.text
+}
