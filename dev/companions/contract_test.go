@@ -220,6 +220,10 @@ func (w *world) try(c call, fields map[string][]field) {
 	if strings.Contains(string(c.Query), "fields") {
 		wanted = nil // the client asks for a few
 	}
+	if c.Service == "block-storage" && c.Method != http.MethodGet {
+		// Cinder's extensions add to what is looked at alone.
+		wanted = slices.DeleteFunc(slices.Clone(wanted), func(f field) bool { return strings.HasPrefix(f.name, "os-vol-") })
+	}
 	switch {
 	case c.Method == http.MethodDelete || c.Method == http.MethodPut && strings.HasSuffix(c.Path, "/file") || strings.HasSuffix(c.Path, "/action"):
 	case strings.HasSuffix(c.Path, "/file"):

@@ -20,22 +20,20 @@ import (
 // notServed are operations that the client calls and that aren't there yet, with
 // what they wait for. One that is served must not be here.
 var notServed = map[string]string{
-	"POST /servers/{id}/action changePassword":      "guests aren't changed in place yet",
-	"POST /servers/{id}/action addSecurityGroup":    "security groups are only given at creation yet",
-	"POST /servers/{id}/action removeSecurityGroup": "security groups are only given at creation yet",
-	"GET /servers/{server_id}/shares":               "there is no Manila beside it yet",
-	"GET /servers/{server_id}/shares/{id}":          "there is no Manila beside it yet",
-	"POST /servers/{server_id}/shares":              "there is no Manila beside it yet",
-	"DELETE /servers/{server_id}/shares/{id}":       "there is no Manila beside it yet",
-	"GET /os-console-auth-tokens/{id}":              "consoles are only read yet",
-	"POST /servers/{server_id}/remote-consoles":     "consoles are only read yet",
-	"GET /servers/{server_id}/topology":             "NUMA cells aren't claimed yet",
-	"GET /os-simple-tenant-usage":                   "usage isn't summed up yet",
-	"GET /os-simple-tenant-usage/{id}":              "usage isn't summed up yet",
-	"GET /os-hosts":                                 "hosts are managed as services only yet",
-	"GET /os-hosts/{id}":                            "hosts are managed as services only yet",
-	"PUT /os-hosts/{id}":                            "hosts are managed as services only yet",
-	"POST /os-aggregates/{id}/images":               "images come to hosts with their servers only yet",
+	"POST /servers/{id}/action changePassword":  "guests aren't changed in place yet",
+	"GET /servers/{server_id}/shares":           "there is no Manila beside it yet",
+	"GET /servers/{server_id}/shares/{id}":      "there is no Manila beside it yet",
+	"POST /servers/{server_id}/shares":          "there is no Manila beside it yet",
+	"DELETE /servers/{server_id}/shares/{id}":   "there is no Manila beside it yet",
+	"GET /os-console-auth-tokens/{id}":          "consoles are only read yet",
+	"POST /servers/{server_id}/remote-consoles": "consoles are only read yet",
+	"GET /servers/{server_id}/topology":         "NUMA cells aren't claimed yet",
+	"GET /os-simple-tenant-usage":               "usage isn't summed up yet",
+	"GET /os-simple-tenant-usage/{id}":          "usage isn't summed up yet",
+	"GET /os-hosts":                             "hosts are managed as services only yet",
+	"GET /os-hosts/{id}":                        "hosts are managed as services only yet",
+	"PUT /os-hosts/{id}":                        "hosts are managed as services only yet",
+	"POST /os-aggregates/{id}/images":           "images come to hosts with their servers only yet",
 }
 
 // noSubject are operations that are served and whose subject can't come to be

@@ -237,7 +237,7 @@ var things = map[string]func(*stage, call) string{
 		return id
 	},
 	"flavors": func(s *stage, c call) string {
-		id := s.make("compute", "POST", "/flavors", fmt.Sprintf(`{"flavor": {"name": %q, "ram": 64, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": false}}`, s.name()), "flavor", "id")
+		id := s.make("compute", "POST", "/flavors", fmt.Sprintf(`{"flavor": {"name": %q, "ram": 64, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": %t}}`, s.name(), c.action() == "resize"), "flavor", "id")
 		s.make("compute", "POST", "/flavors/"+id+"/os-extra_specs", `{"extra_specs": {"a": "b"}}`)
 		if c.action() == "removeTenantAccess" {
 			s.make("compute", "POST", "/flavors/"+id+"/action", fmt.Sprintf(`{"addTenantAccess": {"tenant": %q}}`, s.other))
@@ -338,7 +338,7 @@ func (s *stage) word(c call, about subject, within, key, text string) string {
 	switch key {
 	case "":
 	case "name":
-		if within == "security_groups" {
+		if slices.Contains([]string{"security_groups", "addSecurityGroup", "removeSecurityGroup"}, within) {
 			return "default"
 		}
 		if !strings.Contains(c.Path, "{name}") {
@@ -369,7 +369,7 @@ func (s *stage) word(c call, about subject, within, key, text string) string {
 		}
 	case "flavorRef", "flavor":
 		if c.action() == "resize" {
-			return things["flavors"](s, call{})
+			return things["flavors"](s, c)
 		}
 		return flavor
 	case "group":

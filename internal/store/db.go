@@ -155,7 +155,8 @@ func Migrate(ctx context.Context, dsn string) error {
 		return fmt.Errorf("take turns with another migration: %w", err)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		// Of one that is cut short the driver may tell only what broke by that.
+		return fmt.Errorf("migrate: %w", errors.Join(ctx.Err(), err))
 	}
 	return nil
 }
