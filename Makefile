@@ -34,9 +34,12 @@ bin/holdfast-temporal: $(TEMPORAL_SOURCE)
 	cd dev/temporal && go build -ldflags '-s -w' -o ../../$@ .
 	touch $@
 
+# What waits longest begins first, so that nothing is waited for alone at the end.
+LONGEST := $(addprefix ./,workflows/server integration/chaos activities/libvirt/qemu integration/walk workflows/stack integration/hostile integration/guests integration/devcloud)
+
 test: check bin/holdfast-temporal
 	cd dev/temporal && go test ./...
-	go run ./dev/testservices -- go test -count=1 -p 2 -timeout 20m ./...
+	go run ./dev/testservices -- go test -count=1 -p 3 -timeout 20m $(LONGEST) ./...
 
 SEEDS ?= 10
 CHAOS_LOG := bin/chaos.log
