@@ -77,7 +77,8 @@ func (r *report) processor(what string, c *cloud.Cloud, n int, do func()) {
 func (r *report) memory(when string, c *cloud.Cloud) {
 	var parts []string
 	for _, name := range []cloud.Name{cloud.API, cloud.Control, cloud.Host} {
-		parts = append(parts, fmt.Sprintf("%s %d MB", name, c.Memory(name)>>20))
+		all, own := c.Memory(name)
+		parts = append(parts, fmt.Sprintf("%s %d MB (%d)", name, all>>20, own>>20))
 	}
-	r.line("resident memory %s: %s", when, strings.Join(parts, ", "))
+	r.line("resident memory %s, and what of it is the process's own: %s", when, strings.Join(parts, ", "))
 }

@@ -11,19 +11,23 @@ import (
 	"time"
 )
 
-// Memory is a process's resident memory, in bytes (VmRSS of proc(5)).
-func (c *Cloud) Memory(name Name) int64 {
+// Memory is a process's resident memory, in bytes (VmRSS of proc(5)), and what of it
+// is its own (RssAnon): the rest are pages of the program's file, which its processes
+// share and the kernel takes back.
+func (c *Cloud) Memory(name Name) (all, own int64) {
 	c.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid(name)))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	var kib int64
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		c.t.Fatalf("memory of %s: %v", name, err)
+	read := func(field string) (kib int64) {
+		_, rest, _ := strings.Cut(string(status), field+":")
+		if _, err := fmt.Sscan(rest, &kib); err != nil {
+			c.t.Fatalf("memory of %s: %v", name, err)
+		}
+		return kib << 10
 	}
-	return kib << 10
+	return read("VmRSS"), read("RssAnon")
 }
 
 // clockTick is the unit of times in /proc (USER_HZ, which is fixed on Linux).
