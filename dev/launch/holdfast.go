@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -35,21 +33,9 @@ func Holdfast(o HoldfastOptions) *supervise.Process {
 	return &supervise.Process{
 		Name:    o.Name,
 		Args:    append([]string{o.Program, "--config", o.Config}, o.Args...),
-		Env:     processors(o.Args[0]),
 		LogFile: o.LogFile,
 		Ready:   Answers("http://" + o.Telemetry + "/metrics"),
 	}
-}
-
-// processors leaves a worker half of the machine's processors. It waits for
-// Temporal and for the database most of its time, and threads that look for work
-// on a processor of their own are taken from the rest of the cloud.
-// GOMAXPROCS in the environment has precedence.
-func processors(role string) []string {
-	if role != "worker" || os.Getenv("GOMAXPROCS") != "" {
-		return nil
-	}
-	return []string{fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.NumCPU()/2))}
 }
 
 // Answers is the readiness of what answers GET of a URL with a status below 500.

@@ -3,8 +3,8 @@
 //
 // A Process is one program: started until it is ready, killed, stopped, waited
 // for, started again. A Group is an ordered set of them. A child is the leader
-// of a session of its own, so a terminal's interrupt does not reach it and a
-// kill takes what it started along; and the kernel kills it when this
+// of a process group of its own, so a terminal's interrupt does not reach it
+// and a kill takes what it started along; and the kernel kills it when this
 // process ends, however it ends. (The kernel does so for the child only: a
 // grandchild outlives this process unless the child sees to it.)
 //

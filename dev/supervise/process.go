@@ -206,10 +206,7 @@ func (p *Process) command(r *run) (*exec.Cmd, *os.File, error) {
 	cmd := exec.Command(p.Args[0], p.Args[1:]...)
 	cmd.Env = append(os.Environ(), p.Env...)
 	cmd.Dir = p.Dir
-	// A session of its own is a group of its own, to be killed whole, and has a
-	// share of its own of the processor (sched(7), autogroup), as a service has:
-	// one that wants little is not kept waiting by one that wants all.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: death, Credential: p.Credential}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: p.Credential}
 	// A grandchild may hold the pipe of standard output open for ever.
 	cmd.WaitDelay = time.Second
 	var log *os.File
