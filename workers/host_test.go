@@ -35,7 +35,7 @@ import (
 )
 
 // deadline bounds what a test waits for; nothing asserts that it is quicker.
-const deadline = 90 * time.Second
+const deadline = 4 * time.Minute
 
 // registry is a hostlink.Registry that remembers what it was told.
 type registry struct {

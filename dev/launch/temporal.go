@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"holdfast.dev/dev/postgres"
 	"holdfast.dev/dev/supervise"
@@ -65,6 +66,8 @@ func Temporal(o TemporalOptions) (*supervise.Process, error) {
 		Env:       []string{"HOLDFAST_TEMPORAL_PASSWORD=" + password},
 		LogFile:   o.LogFile,
 		ReadyLine: "ready",
+		// It makes its tables first, on a machine that may have much else to do.
+		ReadyTimeout: 3 * time.Minute,
 	}, nil
 }
 

@@ -115,9 +115,10 @@ func settings() dynamicconfig.StaticClient {
 
 // freePort finds a port below those that the kernel gives to outgoing
 // connections: the server's own connections to PostgreSQL would else compete
-// for the port between now and its use.
+// for the port between now and its use. Ports below these are given to the other
+// processes of a cloud (package ports), some while they don't run.
 func freePort(ip string) (int, error) {
-	const first, count = 20_000, 12_000
+	const first, count = 30_000, 2_000
 	var err error
 	for range 100 {
 		port := first + rand.IntN(count)

@@ -17,9 +17,7 @@ import (
 	"holdfast.dev/internal/testenv"
 )
 
-// patience is for what a loaded machine comes to in its own time; what is promised
-// within a time has that time.
-const patience = 3 * time.Minute
+const patience = cloud.Patience
 
 func TestMain(m *testing.M) {
 	testenv.Waiting(3) // for what was killed to be given up

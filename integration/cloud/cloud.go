@@ -153,7 +153,7 @@ func (c *Cloud) configure(over map[string]any) {
 		"temporal.address":         temporal,
 		"temporal.namespace":       namespace,
 		"api.listen":               api,
-		"compute.host_down_after":  "5s",
+		"compute.host_down_after":  "8s", // less than a step waits for its host
 		"hostlink.listen":          link,
 		"hostlink.url":             "http://" + link,
 		"hostlink.key_file":        filepath.Join(c.dir, "hostlink.key"),
@@ -276,7 +276,7 @@ func (c *Cloud) seed() {
 // AwaitHosts waits until every host is up.
 func (c *Cloud) AwaitHosts() {
 	c.t.Helper()
-	c.Eventually("every host is up", time.Minute, func(ctx context.Context) error {
+	c.Eventually("every host is up", Patience, func(ctx context.Context) error {
 		var up int
 		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE last_seen > now() - interval '3 s'`).Scan(&up)
 		if all := c.hosts + c.others; err == nil && up < all {

@@ -21,10 +21,6 @@ import (
 	"holdfast.dev/internal/hold"
 )
 
-// patience bounds waits on a machine that runs other tests too: libvirt ends or
-// starts a guest within a minute, and a call that was lost is made again.
-const patience = 5 * time.Minute
-
 func TestMain(m *testing.M) { libvirttest.Main(cloud.Tests{M: m}, cloud.BuildImage) }
 
 // points are where builds stand while things are killed: when the request has
@@ -78,7 +74,7 @@ func TestKills(t *testing.T) {
 			asked.Wait()
 			must(t, errors.Join(errs...))
 
-			c.Eventually("all are ACTIVE", patience, func(ctx context.Context) error {
+			c.Eventually("all are ACTIVE", cloud.Patience, func(ctx context.Context) error {
 				for _, id := range ids {
 					if err := c.Is(ctx, id, "ACTIVE"); err != nil {
 						return err
@@ -106,7 +102,7 @@ func TestKills(t *testing.T) {
 			for _, id := range ids {
 				must(t, c.Delete(t.Context(), id))
 			}
-			c.Eventually("all are gone", patience, func(ctx context.Context) error {
+			c.Eventually("all are gone", cloud.Patience, func(ctx context.Context) error {
 				for _, id := range ids {
 					if err := c.Is(ctx, id, ""); err != nil {
 						return err

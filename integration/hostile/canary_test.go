@@ -23,7 +23,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"holdfast.dev/dev/companions/companiontest"
 	"holdfast.dev/dev/ports"
@@ -139,7 +138,7 @@ func (w *world) made(token, body, status string) (id string) {
 func (w *world) is(id, status string) {
 	w.t.Helper()
 	states := map[string]string{"ACTIVE": "active", "ERROR": "error", "SHUTOFF": "stopped", "PAUSED": "paused", "SUSPENDED": "suspended"}
-	w.Eventually(id+" is "+status, 3*time.Minute, func(ctx context.Context) error {
+	w.Eventually(id+" is "+status, cloud.Patience, func(ctx context.Context) error {
 		var state string
 		err := w.DB.Pool.QueryRow(ctx, `SELECT vm_state || coalesce(task_state, '') FROM compute.servers WHERE id = $1`, id).Scan(&state)
 		if err == nil && state != states[status] {

@@ -96,7 +96,7 @@ func (w *world) race(apis []string, r race) {
 	for _, name := range w.listed(r) {
 		w.must(r.resource, "DELETE", fmt.Sprintf(r.remove, name), "")
 	}
-	w.Eventually(r.resource+" are given back", time.Minute, func(context.Context) error {
+	w.Eventually(r.resource+" are given back", cloud.Patience, func(context.Context) error {
 		if used := w.used(r.resource); used != 0 {
 			return fmt.Errorf("%d are in use", used)
 		}

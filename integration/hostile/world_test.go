@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"holdfast.dev/integration/cloud"
 )
@@ -71,7 +70,7 @@ func (w *world) server(token, name string) (id string) {
 	w.t.Helper()
 	made := w.must(token, "POST", "/servers", `{"server": {"name": "`+name+`", "flavorRef": "`+cloud.Flavor+`", "imageRef": "`+cloud.Image+`"}}`)
 	id = made["server"].(map[string]any)["id"].(string)
-	w.Eventually(name+" is active", time.Minute, func(context.Context) error {
+	w.Eventually(name+" is active", cloud.Patience, func(context.Context) error {
 		shown := w.must(token, "GET", "/servers/"+id, "")["server"].(map[string]any)
 		if shown["status"] != "ACTIVE" {
 			return &cloud.StatusError{Body: shown["status"].(string)}

@@ -98,7 +98,7 @@ func reported(t *testing.T, c *cloud.Cloud) {
 	t.Helper()
 	var since time.Time
 	must(t, c.DB.Pool.QueryRow(t.Context(), `SELECT now()`).Scan(&since))
-	c.Eventually("every host has reported", time.Minute, func(ctx context.Context) error {
+	c.Eventually("every host has reported", cloud.Patience, func(ctx context.Context) error {
 		var silent int
 		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE last_seen < $1`, since).Scan(&silent)
 		if err == nil && silent > 0 {
@@ -113,7 +113,7 @@ func reported(t *testing.T, c *cloud.Cloud) {
 func is(t *testing.T, c *cloud.Cloud, status string, servers ...string) {
 	t.Helper()
 	for _, id := range servers {
-		c.Eventually(id+" is "+status, time.Minute, func(ctx context.Context) error { return c.Is(ctx, id, status) })
+		c.Eventually(id+" is "+status, cloud.Patience, func(ctx context.Context) error { return c.Is(ctx, id, status) })
 	}
 }
 

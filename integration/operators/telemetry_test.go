@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collect "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -31,7 +30,7 @@ func TestTelemetry(t *testing.T) {
 	is(t, c, "ACTIVE", id)
 
 	t.Run("trace", func(t *testing.T) {
-		c.Eventually("one trace from the request to the host", time.Minute, func(context.Context) error {
+		c.Eventually("one trace from the request to the host", cloud.Patience, func(context.Context) error {
 			return spans.connected("libvirt.Build", "holdfast-host", "holdfast-api")
 		})
 	})
@@ -55,7 +54,7 @@ func metricsAreDocumented(t *testing.T, c *cloud.Cloud) {
 	_, err = c.DB.Pool.Exec(t.Context(), `UPDATE engine.operation_effects SET state = 'owed', host = 'nobody' WHERE kind = 'claim'`)
 	must(t, err)
 	for _, name := range []cloud.Name{cloud.API, cloud.Control, cloud.Host} {
-		c.Eventually("the metrics of "+string(name), time.Minute, func(ctx context.Context) error {
+		c.Eventually("the metrics of "+string(name), cloud.Patience, func(ctx context.Context) error {
 			_, text, err := get(ctx, "http://"+c.Telemetry(name)+"/metrics")
 			if err != nil {
 				return err
@@ -97,7 +96,7 @@ func metricsAreDocumented(t *testing.T, c *cloud.Cloud) {
 func healthSaysWhatIsDown(t *testing.T, c *cloud.Cloud) {
 	says := func(name cloud.Name, code int, words ...string) {
 		t.Helper()
-		c.Eventually(fmt.Sprintf("health of %s: %v", name, words), time.Minute, func(ctx context.Context) error {
+		c.Eventually(fmt.Sprintf("health of %s: %v", name, words), cloud.Patience, func(ctx context.Context) error {
 			got, text, err := get(ctx, "http://"+c.Telemetry(name)+"/healthcheck")
 			if err != nil {
 				return err

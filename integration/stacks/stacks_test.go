@@ -89,7 +89,7 @@ outputs:
   said: {value: {get_attr: [said, value]}}
   word: {value: {get_resource: word}}
 `)
-	s := u.await(one, "CREATE_COMPLETE", time.Minute)
+	s := u.await(one, "CREATE_COMPLETE", cloud.Patience)
 	outputs := map[string]any{}
 	for _, o := range s["outputs"].([]any) {
 		outputs[o.(map[string]any)["output_key"].(string)] = o.(map[string]any)["output_value"]
@@ -116,19 +116,19 @@ outputs:
 `, n, wait, n, n == 13)}
 	}
 	u.ask("PUT", one, value(1, 600), 202)
-	u.Eventually("the first update is at work", time.Minute, func(context.Context) error {
+	u.Eventually("the first update is at work", cloud.Patience, func(context.Context) error {
 		if resources := u.ask("GET", one+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
 			return fmt.Errorf("%v", resources)
 		}
 		return nil
 	})
 	u.ask("PUT", one, value(2, 0), 202)
-	s = u.await(one, "UPDATE_COMPLETE", time.Minute)
+	s = u.await(one, "UPDATE_COMPLETE", cloud.Patience)
 	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
 		t.Errorf("the newer update says %v", out)
 	}
 	u.ask("PUT", one, value(13, 0), 202)
-	s = u.await(one, "ROLLBACK_COMPLETE", time.Minute)
+	s = u.await(one, "ROLLBACK_COMPLETE", cloud.Patience)
 	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
 		t.Errorf("taken back, it says %v", out)
 	}
@@ -145,20 +145,20 @@ resources:
 outputs:
   v: {value: {get_attr: [v, value]}}
 `}, 202)
-	u.Eventually("the update to be cancelled is at work", time.Minute, func(context.Context) error {
+	u.Eventually("the update to be cancelled is at work", cloud.Patience, func(context.Context) error {
 		if resources := u.ask("GET", one+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
 			return fmt.Errorf("%v", resources)
 		}
 		return nil
 	})
 	u.ask("POST", one+"/actions", map[string]any{"cancel_update": nil}, 200)
-	s = u.await(one, "ROLLBACK_COMPLETE", time.Minute)
+	s = u.await(one, "ROLLBACK_COMPLETE", cloud.Patience)
 	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
 		t.Errorf("cancelled, it says %v", out)
 	}
 	for _, action := range []string{"suspend", "resume", "check"} {
 		u.ask("POST", one+"/actions", map[string]any{action: nil}, 200)
-		s = u.await(one, strings.ToUpper(action)+"_COMPLETE", time.Minute)
+		s = u.await(one, strings.ToUpper(action)+"_COMPLETE", cloud.Patience)
 	}
 	if want := "Stack CHECK completed successfully. 'CHECK' not fully supported (see resources)"; s["stack_status_reason"] != want {
 		t.Errorf("reason %q, want %q", s["stack_status_reason"], want)
@@ -194,7 +194,7 @@ outputs:
 	}
 
 	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
-	s = u.await(broken, "CREATE_FAILED", time.Minute)
+	s = u.await(broken, "CREATE_FAILED", cloud.Patience)
 	if want := "Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"; s["stack_status_reason"] != want {
 		t.Errorf("reason %q, want %q", s["stack_status_reason"], want)
 	}
@@ -205,13 +205,13 @@ resources:
   bad: {type: OS::Heat::TestResource, depends_on: good, properties: {fail: true}}
 `}, 201)
 	back := "/stacks/back/" + answer["stack"].(map[string]any)["id"].(string)
-	u.await(back, "ROLLBACK_COMPLETE", time.Minute)
+	u.await(back, "ROLLBACK_COMPLETE", cloud.Patience)
 	if resources := u.ask("GET", back+"/resources", nil, 200)["resources"].([]any); len(resources) != 0 {
 		t.Errorf("resources %v", resources)
 	}
 
 	slow := u.create("slow", "heat_template_version: 2021-04-16\nresources: {slow: {type: OS::Heat::Delay, properties: {min_wait: 600}}}")
-	u.Eventually("the slow one is begun", time.Minute, func(context.Context) error {
+	u.Eventually("the slow one is begun", cloud.Patience, func(context.Context) error {
 		if resources := u.ask("GET", slow+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
 			return fmt.Errorf("%v", resources)
 		}
@@ -225,7 +225,7 @@ resources:
 		fmt.Fprintf(&b, "  r%d: {type: OS::Heat::None}\n", i)
 	}
 	big := u.create("big", b.String())
-	u.await(big, "CREATE_COMPLETE", 2*time.Minute)
+	u.await(big, "CREATE_COMPLETE", cloud.Patience)
 	made := time.Since(began)
 
 	began = time.Now()
@@ -244,7 +244,7 @@ resources:
   a: {type: OS::Heat::Delay, properties: {min_wait: 3}}
   b: {type: OS::Heat::RandomString, depends_on: a}
 `)
-	u.Eventually("it is begun", time.Minute, func(context.Context) error {
+	u.Eventually("it is begun", cloud.Patience, func(context.Context) error {
 		if resources := u.ask("GET", carried+"/resources?status=IN_PROGRESS", nil, 200)["resources"].([]any); len(resources) != 1 {
 			return fmt.Errorf("%v", resources)
 		}
@@ -252,9 +252,9 @@ resources:
 	})
 	u.Kill(cloud.Control)
 	u.Restart(cloud.Control)
-	u.await(carried, "CREATE_COMPLETE", time.Minute)
+	u.await(carried, "CREATE_COMPLETE", cloud.Patience)
 	u.ask("DELETE", carried, nil, 204)
-	u.await(carried, "DELETE_COMPLETE", time.Minute)
+	u.await(carried, "DELETE_COMPLETE", cloud.Patience)
 	client(t, u)
 	u.Audit()
 }

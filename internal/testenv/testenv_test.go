@@ -100,7 +100,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 func begin(t *testing.T, c client.Client, name string) client.WorkflowRun {
 	t.Helper()
-	run, err := c.ExecuteWorkflow(within(t, 30*time.Second), client.StartWorkflowOptions{
+	run, err := c.ExecuteWorkflow(within(t, 2*time.Minute), client.StartWorkflowOptions{
 		ID:                    name,
 		TaskQueue:             "queue",
 		TypedSearchAttributes: temporal.NewSearchAttributes(kind.ValueSet("server.build"), project.ValueSet("p-"+name)),
@@ -113,7 +113,7 @@ func begin(t *testing.T, c client.Client, name string) client.WorkflowRun {
 
 func end(t *testing.T, c client.Client, run client.WorkflowRun, name string) {
 	t.Helper()
-	ctx := within(t, 60*time.Second)
+	ctx := within(t, 2*time.Minute)
 	if err := c.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), "end", nil); err != nil {
 		t.Fatal(err)
 	}
