@@ -58,20 +58,23 @@ func TestStarter(t *testing.T) {
 		list := must(c.client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query}))(t)
 		return len(list.GetExecutions()) == 1
 	})
+	knocks := func() (n int) {
+		history := c.client.GetWorkflowHistory(t.Context(), op, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for history.HasNext() {
+			if event := must(history.Next())(t); event.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == steps.Knock {
+				n++
+			}
+		}
+		return n
+	}
 	s.Knock(op)
 	s.Knock("server/nothing/of/thesort")
+	c.eventually("the workflow is knocked at", func() bool { return knocks() == 1 })
 	c.say(op, "go")
 	c.until(op, engine.State(operations.ResultDone), "")
 	c.eventually("the workflow is completed", func() bool { return c.status(op) == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED })
-	history := c.client.GetWorkflowHistory(t.Context(), op, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	knocks := 0
-	for history.HasNext() {
-		if event := must(history.Next())(t); event.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == steps.Knock {
-			knocks++
-		}
-	}
-	if knocks != 1 {
-		t.Errorf("%d knocks, want 1", knocks)
+	if n := knocks(); n != 1 {
+		t.Errorf("%d knocks, want 1", n)
 	}
 }
 
