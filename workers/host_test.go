@@ -85,15 +85,24 @@ func (r *registry) Paid(_ context.Context, _, operationID string, seq int) error
 	return nil
 }
 
-// wait blocks until what holds of the registry.
+// wait blocks until what holds; it looks again when the registry changes, and from
+// time to time for what changes elsewhere.
 func (r *registry) wait(t testing.TB, why string, holds func() bool) {
 	t.Helper()
-	timer := time.AfterFunc(deadline, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.changed.Broadcast()
-	})
-	defer timer.Stop()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		again := time.NewTicker(100 * time.Millisecond)
+		defer again.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-again.C:
+				r.changed.Broadcast()
+			}
+		}
+	}()
 	until := time.Now().Add(deadline)
 	r.mu.Lock()
 	defer r.mu.Unlock()
