@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -175,15 +173,9 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	networks := make([]netip.Prefix, len(p.cfg.Baremetal.AgentNetworks))
-	for i, text := range p.cfg.Baremetal.AgentNetworks {
-		if networks[i], err = netip.ParsePrefix(text); err != nil {
-			return nil, fmt.Errorf("baremetal.agent_networks: %w", err)
-		}
-	}
 	return &baremetal.API{
 		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize,
-		AgentNetworks: networks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
+		AgentNetworks: p.cfg.Baremetal.AgentNetworks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
 		ConductorDownAfter: p.cfg.Conductor.HeartbeatTimeout,
 		PowerTimeout:       p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout:   p.cfg.Conductor.SoftPowerOffTimeout,

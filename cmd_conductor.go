@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/netip"
 
 	"holdfast.dev/activities/bmc"
 	"holdfast.dev/internal/config"
@@ -36,19 +35,11 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	name := cmp.Or(cfg.Conductor.Name, machine)
-	var networks []netip.Prefix
-	for _, text := range cfg.Conductor.Networks {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return err
-		}
-		networks = append(networks, network)
-	}
 	return p.beside(ctx, cfg.Telemetry.ConductorListen, telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe()), func(ctx context.Context) error {
 		return workers.RunConductor(ctx, workers.ConductorConfig{
 			Client: p.temporal, DB: p.db, Heartbeat: cfg.Conductor.HeartbeatInterval,
 			Conductor: baremetal.Conductor{Hostname: name, Group: cfg.Conductor.Group, Drivers: enabled.Types()},
-			BMC:       bmc.New(p.db, p.engine, box, bmc.Options{Networks: networks}),
+			BMC:       bmc.New(p.db, p.engine, box, bmc.Options{Networks: cfg.Conductor.Networks}),
 			Steps:     workers.NewStepMetrics(p.registry), Log: p.log,
 		})
 	})

@@ -30,17 +30,20 @@ func (p *process) authenticator() (rest.Authenticator, []telemetry.Probe, error)
 	return keystone, []telemetry.Probe{{Name: "keystone", Run: keystone.Ping}}, nil
 }
 
-// keystone is Keystone as Holdfast's service user reaches it.
-func (p *process) keystone() (*identity.Keystone, error) {
-	user, how := p.cfg.OpenStack, p.cfg.Keystone
-	return identity.New(identity.Options{
-		AuthURL:  user.AuthURL,
-		Username: user.Username, Password: user.Password, UserDomain: user.UserDomain,
-		Project: user.Project, ProjectDomain: user.ProjectDomain,
-		CAFile: how.CAFile, Timeout: how.Timeout,
-		CacheTime: how.TokenCacheTime, CacheSize: how.TokenCacheSize,
-		Log: p.log,
-	})
+// keystone is Keystone as Holdfast's service user reaches it, the same each time.
+func (p *process) keystone() (_ *identity.Keystone, err error) {
+	if p.known == nil {
+		user, how := p.cfg.OpenStack, p.cfg.Keystone
+		p.known, err = identity.New(identity.Options{
+			AuthURL:  user.AuthURL,
+			Username: user.Username, Password: user.Password, UserDomain: user.UserDomain,
+			Project: user.Project, ProjectDomain: user.ProjectDomain,
+			CAFile: how.CAFile, Timeout: how.Timeout,
+			CacheTime: how.TokenCacheTime, CacheSize: how.TokenCacheSize,
+			Log: p.log,
+		})
+	}
+	return p.known, err
 }
 
 func staticTokens(tokens []config.StaticToken) rest.Authenticator {

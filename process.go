@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -35,6 +37,8 @@ type process struct {
 	engine   *engine.Engine
 	starter  *engine.Starter
 	closers  []func() error
+	// known is Keystone, once it has been asked for.
+	known *identity.Keystone
 }
 
 // newProcess starts what every role has. The caller closes it.
@@ -58,6 +62,15 @@ func newProcess(ctx context.Context, cfg *config.Config, role string) (*process,
 	}
 	p.closers = append(p.closers, func() error { p.temporal.Close(); return nil })
 	return p, nil
+}
+
+// collectEarly halves what the heap may grow by between two collections. A
+// control plane's processes stand beside guests, which need the memory more
+// than these need the few per cent of CPU. GOGC in the environment has precedence.
+func collectEarly() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 }
 
 // newControlProcess is newProcess with database and engine.

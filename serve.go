@@ -30,9 +30,6 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// startTime is when a process has read what it serves by.
-const startTime = 2 * time.Second
-
 // serve serves all listeners until ctx ends, then takes no more requests and
 // gives those that run up to patience. Listeners without an address are left out.
 func serve(ctx context.Context, log *slog.Logger, patience time.Duration, listeners ...listener) error {
@@ -72,15 +69,5 @@ func serve(ctx context.Context, log *slog.Logger, patience time.Duration, listen
 			return nil
 		})
 	}
-	group.Go(func() error {
-		select {
-		case <-ctx.Done():
-		case <-time.After(startTime):
-			if err := forgetStart(); err != nil {
-				log.Debug("the pages of the start are kept", "error", err)
-			}
-		}
-		return nil
-	})
 	return group.Wait()
 }

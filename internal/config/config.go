@@ -2,7 +2,10 @@ package config
 
 // The typed configuration. Each field's key, default and meaning stand in keys.go.
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Config is the whole configuration of a Holdfast process.
 type Config struct {
@@ -62,7 +65,7 @@ type Baremetal struct {
 	// EnabledHardwareTypes are what nodes may be.
 	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
 	// AgentNetworks are those in which ramdisks are reached.
-	AgentNetworks []string `koanf:"agent_networks"`
+	AgentNetworks []netip.Prefix `koanf:"agent_networks"`
 	// AgentRequireTLS refuses ramdisks without TLS.
 	AgentRequireTLS bool `koanf:"agent_require_tls"`
 }
@@ -75,11 +78,11 @@ type Conductor struct {
 	Name  string `koanf:"name"`
 	Group string `koanf:"group"`
 	// Networks are those that BMCs are reached in.
-	Networks                []string      `koanf:"networks"`
-	HeartbeatInterval       time.Duration `koanf:"heartbeat_interval"`
-	HeartbeatTimeout        time.Duration `koanf:"heartbeat_timeout"`
-	PowerStateChangeTimeout time.Duration `koanf:"power_state_change_timeout"`
-	SoftPowerOffTimeout     time.Duration `koanf:"soft_power_off_timeout"`
+	Networks                []netip.Prefix `koanf:"networks"`
+	HeartbeatInterval       time.Duration  `koanf:"heartbeat_interval"`
+	HeartbeatTimeout        time.Duration  `koanf:"heartbeat_timeout"`
+	PowerStateChangeTimeout time.Duration  `koanf:"power_state_change_timeout"`
+	SoftPowerOffTimeout     time.Duration  `koanf:"soft_power_off_timeout"`
 }
 
 // Compute is what the compute service does by configuration.

@@ -60,6 +60,8 @@ func TestLoadRefuses(t *testing.T) {
 		{file: "log: {format: xml}", want: `log.format is "xml"; it must be one of json, text`},
 		{file: "dev: {static_tokens: [{token: x, user: u}]}", want: "entry 1 lacks token, user or project"},
 		{file: "dev: {static_tokens: [{tokn: x}]}", want: "tokn"},
+		{file: "conductor: {networks: [192.0.2.1]}", want: "conductor.networks[0]"},
+		{env: []string{"HOLDFAST_BAREMETAL_AGENT_NETWORKS=[here]"}, want: "baremetal.agent_networks[0]"},
 		{env: []string{"HOLDFAST_DATABASE_DNS=x"}, want: "HOLDFAST_DATABASE_DNS is no key"},
 		{env: []string{"HOLDFAST_API_STARTER_QUEUE=x"}, want: "starter_queue"},
 	} {

@@ -5,7 +5,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"regexp"
 	"slices"
@@ -41,7 +40,7 @@ func Load(path string, environ []string) (*Config, error) {
 		TagName:          "koanf",
 		ErrorUnused:      true,
 		WeaklyTypedInput: false,
-		DecodeHook:       mapstructure.StringToTimeDurationHookFunc(),
+		DecodeHook:       mapstructure.ComposeDecodeHookFunc(mapstructure.StringToTimeDurationHookFunc(), mapstructure.TextUnmarshallerHookFunc()),
 	}})
 	if err != nil {
 		return nil, invalid("%s", err)
@@ -173,11 +172,6 @@ func (c *Config) check() error {
 	} {
 		if !slices.Contains(choice.of, choice.value) {
 			return invalid("%s is %q; it must be one of %s", choice.name, choice.value, strings.Join(choice.of, ", "))
-		}
-	}
-	for _, network := range c.Conductor.Networks {
-		if _, err := netip.ParsePrefix(network); err != nil {
-			return invalid("conductor.networks: %q is no network", network)
 		}
 	}
 	for i, t := range c.Dev.StaticTokens {
