@@ -65,7 +65,7 @@ func (c compose) ours() map[string]composeService {
 func TestComposeHasTheHouse(t *testing.T) {
 	t.Parallel()
 	c := readCompose(t)
-	for _, name := range []string{"postgres", "temporal", "temporal-ui", "keystone", "migrate", "api", "control", "host"} {
+	for _, name := range []string{"postgres", "temporal", "temporal-ui", "keystone", "migrate", "api", "control", "conductor", "host"} {
 		if _, ok := c.Services[name]; !ok {
 			t.Errorf("there is no service %s", name)
 		}
@@ -136,7 +136,8 @@ func TestComposeEnvironmentIsTheConfigurations(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		health := map[string]string{"api": cfg.Telemetry.APIListen, "control": cfg.Telemetry.ControlListen, "host": cfg.Telemetry.HostListen}[name]
+		health := map[string]string{"api": cfg.Telemetry.APIListen, "control": cfg.Telemetry.ControlListen,
+			"conductor": cfg.Telemetry.ConductorListen, "host": cfg.Telemetry.HostListen}[name]
 		listens := []string{health}
 		if name == "api" {
 			listens = append(listens, cfg.API.Listen)
