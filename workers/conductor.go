@@ -4,7 +4,6 @@ package workers
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -51,18 +50,7 @@ func RunConductor(ctx context.Context, cfg ConductorConfig) error {
 		return nil
 	})
 	group.Go(func() error {
-		fatal := make(chan error, 1)
-		w, err := start(ctx, cfg.Log, func() (worker.Worker, error) { return newConductor(cfg, fatal) })
-		if err != nil {
-			return unlessEnded(ctx, err)
-		}
-		defer w.Stop()
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-fatal:
-			return fmt.Errorf("conductor worker: %w", err)
-		}
+		return serve(ctx, ConductorRole, cfg.Log, func(fatal chan<- error) (worker.Worker, error) { return newConductor(cfg, fatal) })
 	})
 	return group.Wait()
 }

@@ -5,8 +5,6 @@ package workers
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 
 	"go.temporal.io/sdk/client"
@@ -56,18 +54,7 @@ func Control(ctx context.Context, cfg ControlConfig) error {
 		})
 	}
 	group.Go(func() error {
-		fatal := make(chan error, 1)
-		w, err := start(ctx, cfg.Log, func() (worker.Worker, error) { return newControl(cfg, fatal) })
-		if err != nil {
-			return unlessEnded(ctx, err)
-		}
-		defer w.Stop()
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-fatal:
-			return fmt.Errorf("control worker: %w", err)
-		}
+		return serve(ctx, ControlRole, cfg.Log, func(fatal chan<- error) (worker.Worker, error) { return newControl(cfg, fatal) })
 	})
 	return group.Wait()
 }
@@ -92,12 +79,4 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 		"records": cfg.Records, "placement": cfg.Placement, "neutron": cfg.Neutron, "cinder": cfg.Cinder, "glance": cfg.Glance,
 		"resources": cfg.Resources, "maintenance": cfg.Maintenance,
 	})
-}
-
-// unlessEnded drops the error of something that was told to end.
-func unlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return nil
-	}
-	return err
 }

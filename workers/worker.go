@@ -4,6 +4,8 @@ package workers
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -48,6 +50,31 @@ func start(ctx context.Context, log *slog.Logger, make func() (worker.Worker, er
 			return nil, err
 		}
 	}
+}
+
+// serve runs a role's worker until ctx ends (nil) or the worker says, to fatal,
+// that it has failed for good.
+func serve(ctx context.Context, role Role, log *slog.Logger, newWorker func(fatal chan<- error) (worker.Worker, error)) error {
+	fatal := make(chan error, 1)
+	w, err := start(ctx, log, func() (worker.Worker, error) { return newWorker(fatal) })
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
+	defer w.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-fatal:
+		return fmt.Errorf("%s worker: %w", role, err)
+	}
+}
+
+// unlessEnded drops the error of something that was told to end.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil
+	}
+	return err
 }
 
 // backoff is a wait that doubles.
