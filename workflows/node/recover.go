@@ -65,16 +65,5 @@ func recoverLost(s *saga.Saga) (saga.Outcome, error) {
 	}
 	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", lost.OperationID, lost.Step))
 	now := row.undone()
-	return saga.Outcome{Node: now, NodeOnFailure: now, Fault: account(lost, spec)}, err
-}
-
-// account tells the user what happened.
-func account(lost *steps.Recovered, spec operations.Spec) *steps.Fault {
-	f := &steps.Fault{Code: "OperationLost", HTTPCode: 500,
-		Message: fmt.Sprintf("The %s was interrupted by an operator or a fault of the control plane and has been undone.", spec.Verb)}
-	if lost.Cancelled {
-		f.Code, f.HTTPCode = saga.ErrCancelled.Code, 409
-		f.Message = fmt.Sprintf("The %s was cancelled and has been undone.", spec.Verb)
-	}
-	return f
+	return saga.Outcome{Node: now, NodeOnFailure: now, Fault: saga.Account(lost)}, err
 }

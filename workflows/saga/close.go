@@ -132,6 +132,17 @@ func faultOf(story error) *steps.Fault {
 	return &steps.Fault{Code: f.Code, Message: f.Message, HTTPCode: code}
 }
 
+// Account is what the user reads of a lost operation that has been undone.
+func Account(lost *steps.Recovered) *steps.Fault {
+	spec, _ := operations.Lookup(lost.Kind)
+	if lost.Cancelled {
+		return &steps.Fault{Code: ErrCancelled.Code, HTTPCode: httpCodes[ErrCancelled.Kind],
+			Message: fmt.Sprintf("The %s was cancelled and has been undone.", spec.Verb)}
+	}
+	return &steps.Fault{Code: "OperationLost", HTTPCode: 500,
+		Message: fmt.Sprintf("The %s was interrupted by an operator or a fault of the control plane and has been undone.", spec.Verb)}
+}
+
 // Reason makes an error that came out of a story presentable: a fault, whether
 // a step returned it or the story made it, and never the text of anything else.
 func Reason(story error) *faults.Error {

@@ -133,16 +133,5 @@ func recoverDead(s *saga.Saga) (saga.Outcome, error) {
 	}
 	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", dead.OperationID, dead.Step))
 	now := startOwed(s, row.undone())
-	return saga.Outcome{Server: now, OnFailure: now, Fault: lost(dead, spec)}, err
-}
-
-// lost tells the user what happened.
-func lost(dead *steps.Recovered, spec operations.Spec) *steps.Fault {
-	f := &steps.Fault{Code: "OperationLost", HTTPCode: 500}
-	f.Message = fmt.Sprintf("The %s was interrupted by an operator or a fault of the control plane and has been undone.", spec.Verb)
-	if dead.Cancelled {
-		f.Code, f.HTTPCode = saga.ErrCancelled.Code, 409
-		f.Message = fmt.Sprintf("The %s was cancelled and has been undone.", spec.Verb)
-	}
-	return f
+	return saga.Outcome{Server: now, OnFailure: now, Fault: saga.Account(dead)}, err
 }
