@@ -130,7 +130,7 @@ func (a *Activities) awaitLease(ctx context.Context, id, holder string) error {
 
 // close lets go of the BMC and of its lease.
 func (s *session) close(ctx context.Context) {
-	s.driver.close()
+	s.driver.close(ctx)
 	s.end(ctx, s.node.UUID)
 }
 

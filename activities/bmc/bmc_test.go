@@ -3,6 +3,7 @@ package bmc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -101,7 +102,7 @@ func (w *world) activities(db *store.DB) *Activities {
 func (w *world) engineOf(db *store.DB) *engine.Engine { return engine.New(db, baremetal.Locks()) }
 
 func (w *world) in(target provision.Power) steps.NodePowerIn {
-	return steps.NodePowerIn{Fence: w.fence, Of: w.fence.OperationID, Name: "power", Target: string(target), Timeout: 2 * time.Second}
+	return steps.NodePowerIn{Fence: w.fence, Of: w.fence.OperationID, Name: "power", Target: string(target), Timeout: time.Minute}
 }
 
 // power does the step as a worker does it: until it isn't pending, and again after
@@ -190,9 +191,41 @@ func TestAMachineThatDoesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "redfish", nil)
 	w.machine.Misbehave(sim.Idle)
-	_, err := w.power(provision.PowerOn)
+	in := w.in(provision.PowerOn)
+	in.Timeout = time.Second
+	_, err := w.activities(w.db).Power(t.Context(), in)
 	if f := faults.As(err); f.Code != "PowerStateFailure" || f.Message != "Failed to set node power state to power on." {
 		t.Errorf("%v", err)
+	}
+}
+
+// A step that is told to end while it waits for its machine leaves no session, and
+// the BMC isn't blamed.
+func TestTheEndOfAStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	w.machine.Misbehave(sim.Idle)
+	a := w.activities(w.db)
+	a.Patience = time.Minute
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.Power(ctx, w.in(provision.PowerOn))
+		ended <- err
+	}()
+	for len(w.machine.Asked()) == 0 && t.Context().Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	end()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if n := w.service.Sessions(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+	if s := a.limits.find(w.service.URL()); s.failed != 0 {
+		t.Errorf("the BMC has failed %d times", s.failed)
 	}
 }
 
@@ -264,9 +297,7 @@ func TestActs(t *testing.T) {
 				db := knife.Hold(t, w.db)
 				for at := 0; ; at++ {
 					knife.After(at)
-					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-					_, err := w.activities(db).Power(ctx, w.in(target))
-					cancel()
+					_, err := w.activities(db).Power(t.Context(), w.in(target))
 					// The next attempt is another process's: its predecessor's lease has ended.
 					if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
 						t.Fatal(err)

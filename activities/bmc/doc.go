@@ -4,7 +4,7 @@
 // A step reads the node's row and opens its secrets itself; nothing of them goes
 // through a workflow. It takes the lease of the node's BMC, so that of two attempts
 // of which one is believed dead only one talks to it. What can't be taken back is
-// noted before it is sent (session.go): run again, a step looks at what was sent
+// noted before it is sent (power.go): run again, a step looks at what was sent
 // and at the machine, and sends only what was certainly not obeyed.
 //
 // A BMC that is slow or broken delays nobody else: so many calls go to one at a

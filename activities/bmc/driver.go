@@ -34,11 +34,11 @@ type driver interface {
 	power(ctx context.Context) (provision.Power, error)
 	// reset is sent once.
 	reset(ctx context.Context, r reset) error
-	// close lets go of the BMC.
-	close()
+	// close lets go of the BMC, also when ctx has ended.
+	close(ctx context.Context)
 }
 
-// open makes the driver of a node's power interface.
+// openDriver makes the driver of a node's power interface.
 func (a *Activities) openDriver(ctx context.Context, n *baremetal.Node, acts map[string]baremetal.Act) (driver, error) {
 	switch name := nodes.PowerInterface(n); name {
 	case "redfish":
@@ -69,4 +69,4 @@ func (agentPower) reset(context.Context, reset) error {
 	return faults.New(faults.Conflict, "PowerStateFailure", "no agent runs on the node that could restart it")
 }
 
-func (agentPower) close() {}
+func (agentPower) close(context.Context) {}

@@ -37,7 +37,7 @@ func (f *fake) reset(_ context.Context, r reset) error {
 	return nil
 }
 
-func (f *fake) close() {}
+func (f *fake) close(context.Context) {}
 
 // leadsTo is the power of a machine that has obeyed.
 func leadsTo(r reset) provision.Power {

@@ -39,8 +39,7 @@ type service struct {
 
 func newLimits() *limits { return &limits{services: map[string]*service{}} }
 
-// enter waits for a slot. Errors: Unavailable, the service rests for longer than
-// the caller has time.
+// enter waits for a slot, and while the service is left alone. The error is ctx's.
 func (l *limits) enter(ctx context.Context, address string) (leave func(err error), err error) {
 	s := l.find(address)
 	leave = func(err error) { l.leave(s, err) }

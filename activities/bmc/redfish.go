@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,8 +24,9 @@ import (
 
 // redfish is a session with a Redfish service, about one system.
 type redfish struct {
-	client *gofish.APIClient
-	system *rf.ComputerSystem
+	address string
+	client  *gofish.APIClient
+	system  *rf.ComputerSystem
 	// leave gives the service back, with the last error.
 	leave func(error)
 	last  error
@@ -42,7 +42,7 @@ func (a *Activities) openRedfish(ctx context.Context, to nodes.Redfish) (driver,
 	if err != nil {
 		return nil, err
 	}
-	d := &redfish{leave: leave}
+	d := &redfish{address: to.Address, leave: leave}
 	guard := a.guard
 	guard.TLS = trust
 	config := gofish.ClientConfig{Endpoint: to.Address, Username: to.Username, Password: to.Password, HTTPClient: guard.Client(), BasicAuth: to.Auth == nodes.AuthBasic}
@@ -56,7 +56,7 @@ func (a *Activities) openRedfish(ctx context.Context, to nodes.Redfish) (driver,
 	}
 	if err != nil {
 		err = d.fault(err)
-		d.close()
+		d.close(ctx)
 		return nil, err
 	}
 	return d, nil
@@ -100,12 +100,28 @@ func (d *redfish) reset(_ context.Context, r reset) error {
 }
 
 // close ends the session at the service, and lets go of it.
-func (d *redfish) close() {
+func (d *redfish) close(ctx context.Context) {
 	if d.client != nil {
-		d.client.Logout()
+		d.logout(ctx)
 		d.client.HTTPClient.CloseIdleConnections()
 	}
 	d.leave(d.last)
+}
+
+// logout ends the session, of which a service has only a few, also when the step has
+// ended: gofish asks for nothing under a context that is over.
+func (d *redfish) logout(ctx context.Context) {
+	session, err := d.client.GetSession()
+	if ctx.Err() == nil || err != nil {
+		d.client.Logout()
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	again, err := gofish.ConnectContext(ctx, gofish.ClientConfig{Endpoint: d.address, HTTPClient: d.client.HTTPClient, Session: session})
+	if err == nil {
+		again.Logout()
+	}
 }
 
 // refused says whether the service itself said no.
@@ -115,10 +131,11 @@ func refused(err error) bool {
 }
 
 // fault words an error of the service's, and remembers it. What it refuses is
-// Invalid, its login too; what it can't do now is Unavailable.
+// Invalid, its login too; what it can't do now is Unavailable. That the step was
+// told to end says nothing of the service.
 func (d *redfish) fault(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
 	}
 	d.last = redfishFault(err)
 	return d.last
@@ -193,5 +210,5 @@ func trustOf(to nodes.Redfish) (*tls.Config, error) {
 }
 
 func noCA(path string, err error) error {
-	return faults.Wrap(err, faults.Invalid, "InvalidParameterValue", "redfish_verify_ca: %s holds no certificates that the conductor can read", fmt.Sprintf("%q", path))
+	return faults.Wrap(err, faults.Invalid, "InvalidParameterValue", "redfish_verify_ca: %q holds no certificates that the conductor can read", path)
 }

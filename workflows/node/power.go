@@ -20,7 +20,6 @@ package node
 // so that a reboot happens once, however often the step runs.
 
 import (
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -87,7 +86,7 @@ func changePower(s *saga.Saga, asked steps.NodePowerInput) (found steps.NodePowe
 func powerFault(asked steps.NodePowerInput, err error) error {
 	f := saga.Reason(err)
 	target := provision.Power(asked.Target).Target()
-	return faults.Wrap(err, f.Kind, f.Code, "%s", fmt.Sprintf("Failed to change power state to '%s' by '%s': %s", target, asked.Target, f.Message))
+	return faults.Wrap(err, f.Kind, f.Code, "Failed to change power state to '%s' by '%s': %s", target, asked.Target, f.Message)
 }
 
 // unchanged: only the work is over.
