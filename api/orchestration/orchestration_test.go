@@ -70,7 +70,10 @@ func (t *trusts) CreateTrust(_ context.Context, who identity.Identity, _ ...stri
 
 func (t *trusts) DeleteTrust(context.Context, string) error { return nil }
 
-func newCloud(t *testing.T) *cloud {
+func newCloud(t *testing.T) *cloud { return newCloudWith(t, policy.Options{}) }
+
+// newCloudWith is a cloud whose policies an operator has a say in.
+func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	t.Helper()
 	db, err := store.Open(t.Context(), testenv.Database(t), 10)
 	if err != nil {
@@ -81,7 +84,7 @@ func newCloud(t *testing.T) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := policy.ForService("orchestration", policy.Options{})
+	rules, err := policy.ForService("orchestration", options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ type API struct {
 	DB      *store.DB
 	Engine  *engine.Engine
 	Starter Starter
-	Policy  rest.Enforcer
+	Policy  Policy
 	Secrets *secrets.Box
 	// Types are the types of resources that there are.
 	Types *resourcetype.Registry

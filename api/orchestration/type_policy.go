@@ -3,7 +3,6 @@ package orchestration
 // Which types of resources callers may use: policies of resource_types.
 
 import (
-	"slices"
 	"strings"
 
 	"holdfast.dev/api/rest"
@@ -14,23 +13,22 @@ import (
 // typeRules is the beginning of the names of such policies.
 const typeRules = "resource_types:"
 
-// named is an enforcer that knows which rules it has.
-type named interface{ Names() []string }
+// Policy is an enforcer that knows which rules it has.
+type Policy interface {
+	rest.Enforcer
+	// Has says whether there is a rule of a name, be it the operator's alone.
+	Has(rule string) bool
+}
 
 // mayUse says whether the caller may use a type: by the rule of its name, or that
 // of all types whose names begin alike; a type without a rule is for everybody.
 func (a *API) mayUse(r *rest.Request, name string) bool {
-	rules, ok := a.Policy.(named)
-	if !ok {
-		return true
-	}
-	known := rules.Names()
 	candidates := []string{typeRules + name}
 	for at := strings.LastIndex(name, "::"); at > 0; at = strings.LastIndex(name[:at], "::") {
 		candidates = append(candidates, typeRules+name[:at]+"::*")
 	}
 	for _, rule := range candidates {
-		if slices.Contains(known, rule) {
+		if a.Policy.Has(rule) {
 			return r.Allows(rule, nil)
 		}
 	}

@@ -129,11 +129,10 @@ func orNil(s string) any {
 	return s
 }
 
-// Names gives every rule that the service knows.
-func (e *Enforcer) Names() []string {
-	names := make([]string, len(e.defaults))
-	for i, rule := range e.defaults {
-		names[i] = rule.Name
-	}
-	return names
+// Has says whether there is a rule of a name: one of the service's, or one that
+// only the policy file has.
+func (e *Enforcer) Has(rule string) bool {
+	e.refresh()
+	_, ok := e.current.Load().rules[rule]
+	return ok
 }

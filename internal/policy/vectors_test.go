@@ -56,10 +56,10 @@ func TestVectors(t *testing.T) {
 		}
 		target := vectorTarget(rules.Target, c.Overrides)
 		for service, e := range enforcers {
-			for _, rule := range e.Names() {
-				want := slices.Contains(c.Allowed[service], rule)
-				if got := e.Allows(&creds, rule, target); got != want {
-					t.Errorf("%s, %s, %s: %v, want %v", name, service, rule, got, want)
+			for _, rule := range e.defaults {
+				want := slices.Contains(c.Allowed[service], rule.Name)
+				if got := e.Allows(&creds, rule.Name, target); got != want {
+					t.Errorf("%s, %s, %s: %v, want %v", name, service, rule.Name, got, want)
 				}
 			}
 		}
