@@ -190,13 +190,11 @@ func (n nested) define(ctx context.Context, c *Call) (*stacks.Definition, error)
 	if err != nil {
 		return nil, err
 	}
-	parent := *c.definition
-	parent.Depth = c.parent.Depth
-	d, err := parent.Child(template, nil, hot.Identity{Project: c.ProjectID, Name: c.Mark, ID: c.PhysicalID}, c.Name)
+	d, err := c.definition.Child(template, nil, hot.Identity{Project: c.ProjectID, Name: c.Mark, ID: c.PhysicalID}, c.Name)
 	if err != nil {
 		return nil, err
 	}
-	if name := d.Beyond(&parent); name != "" {
+	if name := d.Beyond(c.definition); name != "" {
 		return nil, faults.New(faults.Invalid, "StackValidationFailed", "%s was not known to be a member's type when the stack was asked for", name)
 	}
 	if n.o.MaxResources >= 0 {

@@ -105,7 +105,7 @@ func (d *Definition) checkGroup(r *hot.Resource, properties *value.Map, unsure b
 	if definition, _ := properties.Get("resource_def"); !value.Truth(definition) {
 		return nil // it isn't known yet
 	}
-	child, err := d.Child(GroupTemplate(properties, []string{"0"}), nil, hot.Identity{}, r.Name)
+	child, err := d.ofOne(r, properties)
 	if err == nil {
 		err = child.validate(!unsure)
 	}
@@ -129,11 +129,16 @@ func (d *Definition) member(r *hot.Resource, t *resourcetype.Type) *Definition {
 	if err != nil {
 		return nil
 	}
-	child, err := d.Child(GroupTemplate(properties, []string{"0"}), nil, hot.Identity{}, r.Name)
+	child, err := d.ofOne(r, properties)
 	if err != nil {
 		return nil
 	}
 	return child
+}
+
+// ofOne is the stack of a group with one member: all are of a type.
+func (d *Definition) ofOne(group *hot.Resource, properties *value.Map) (*Definition, error) {
+	return d.Child(GroupTemplate(properties, []string{"0"}), nil, hot.Identity{}, group.Name)
 }
 
 // Beyond is the name of a type that a nested stack would have and that its parent

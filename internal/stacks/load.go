@@ -39,7 +39,12 @@ func Load(s *orchestration.Stack, row *orchestration.Template, box *secrets.Box,
 	if err := json.Unmarshal([]byte(row.Files), &files); err != nil {
 		return nil, fmt.Errorf("template %d: %w", row.ID, err)
 	}
-	return define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types)
+	d, err := define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types)
+	if err != nil {
+		return nil, err
+	}
+	d.Depth = s.Depth
+	return d, nil
 }
 
 // Row is the row of a template that a definition is kept in.
