@@ -20,11 +20,9 @@ type kind struct {
 	path, in string
 	// named says that a list can be asked for a name.
 	named bool
-	// id is the field that is their id; empty is "id".
-	id string
 	// missing is what is said of a name that nothing has.
 	missing string
-	// ids says that an id can't be told from a name by its look.
+	// anyID says that an id can't be told from a name by its look.
 	anyID bool
 }
 

@@ -5,7 +5,6 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -403,7 +402,7 @@ func (w *work) attributes(ctx context.Context, object any) error {
 	m, _ := object.(*value.Map)
 	for _, name := range w.Type.Attributes.Names {
 		if v, ok := w.Type.REST.Attributes[name]; ok {
-			got, err := w.attribute(ctx, w.scope, w.scope.Value(v))
+			got, err := w.attribute(ctx, w.scope.Value(v))
 			if err != nil {
 				return err
 			}
@@ -424,7 +423,7 @@ func (w *work) attributes(ctx context.Context, object any) error {
 
 // attribute reads what has to be asked for: in an attribute, {GET: PATH, in: KEY}
 // stands for what is there.
-func (w *work) attribute(ctx context.Context, scope resourcetype.Scope, v any) (any, error) {
+func (w *work) attribute(ctx context.Context, v any) (any, error) {
 	switch x := v.(type) {
 	case *value.Map:
 		path, ok := x.Get(http.MethodGet)
@@ -442,7 +441,7 @@ func (w *work) attribute(ctx context.Context, scope resourcetype.Scope, v any) (
 		list := make([]any, len(x))
 		for i, one := range x {
 			var err error
-			if list[i], err = w.attribute(ctx, scope, one); err != nil {
+			if list[i], err = w.attribute(ctx, one); err != nil {
 				return nil, err
 			}
 		}
@@ -554,7 +553,7 @@ func (w *work) gone(ctx context.Context) (time.Duration, error) {
 			return pause, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return 0, errors.Join(err, ctx.Err())
+			return 0, err
 		}
 	}
 }

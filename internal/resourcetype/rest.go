@@ -110,9 +110,6 @@ type Ready struct {
 // Value is a value with expressions in its texts.
 type Value struct{ template any }
 
-// NewValue makes one of a value.
-func NewValue(v any) *Value { return &Value{value.Of(v)} }
-
 // UnmarshalYAML reads any value, maps in their order.
 func (v *Value) UnmarshalYAML(node *yaml.Node) (err error) {
 	v.template, err = ordered(node)
