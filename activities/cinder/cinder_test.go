@@ -562,3 +562,45 @@ func TestPay(t *testing.T) {
 		})
 	}
 }
+
+// A volume that is gone keeps the others from nothing that is owed of them.
+func TestPayWithoutAVolumeThatIsGone(t *testing.T) {
+	t.Parallel()
+	for name, pay := range map[string]func(*cinder.Activities, context.Context, engine.Debt) error{
+		"disconnect": (*cinder.Activities).PayConnections, "follow": (*cinder.Activities).PayFollow,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := ready(t, inUse)
+			debt := owed(w, operations.EffectOldConnections)
+			computetest.InTx(t, w.db, func(tx store.Tx) error {
+				_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Code: "x"}})
+				if err == nil && name == "follow" {
+					_, err = tx.Exec(t.Context(), `UPDATE compute.servers SET host_id = $2 WHERE id = $1`, w.server, w.host)
+				}
+				return err
+			})
+			const gone = "own-1"
+			delete(w.volumes, gone)
+			maps.DeleteFunc(w.attachments, func(_ string, at object) bool { return at["volume_uuid"] == gone || at["volume_id"] == gone })
+			had := maps.Clone(w.attachments)
+			if len(had) != 2 {
+				t.Fatalf("attachments %v", had)
+			}
+			if err := pay(w.a, t.Context(), debt); err != nil {
+				t.Error(err)
+			}
+			for id, at := range w.attachments {
+				if _, old := had[id]; old {
+					t.Errorf("the attachment %v is left", at)
+				}
+			}
+			if len(w.attachments) != 2 {
+				t.Errorf("attachments %v", w.attachments)
+			}
+			if debts, err := w.engine.Debts(t.Context(), w.db.Pool, ""); err != nil || len(debts) != 0 {
+				t.Errorf("%+v, %v", debts, err)
+			}
+		})
+	}
+}

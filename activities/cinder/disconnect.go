@@ -3,6 +3,7 @@ package cinder
 // Volumes that leave their host and stay reserved for the server.
 
 import (
+	"cmp"
 	"context"
 
 	"holdfast.dev/internal/engine"
@@ -26,41 +27,52 @@ func (a *Activities) Disconnect(ctx context.Context, in steps.DisconnectIn) (str
 type note func(context.Context, *compute.BlockDevice) error
 
 // renew reserves each volume anew and does something with that attachment, before
-// it lets go of the others, so that nobody else gets the volume in between.
+// it lets go of the others, so that nobody else gets the volume in between. One that
+// is gone keeps it from no other: NotFound comes when all have had their turn.
 func (t *task) renew(ctx context.Context, write note, use func(*attachment) error) error {
 	have, err := t.attachmentsOf(ctx, t.server.ID)
 	if err != nil {
 		return err
 	}
+	var gone error
 	for _, d := range t.devices {
 		if d.AttachmentID == "" {
 			continue
 		}
-		var kept *attachment
-		for _, at := range have {
-			if at.VolumeID == d.VolumeID && at.Status == reserved {
-				kept = at
-			}
-		}
-		if kept == nil {
-			if kept, err = t.reserve(ctx, d); err != nil {
-				return err
-			}
-		}
-		d.AttachmentID = kept.ID
-		if err := write(ctx, d); err != nil {
+		err := t.renewOne(ctx, d, have, write, use)
+		if err != nil && !faults.Is(err, faults.NotFound) {
 			return err
 		}
-		if err := use(kept); err != nil {
+		gone = cmp.Or(gone, err)
+	}
+	return gone
+}
+
+func (t *task) renewOne(ctx context.Context, d *compute.BlockDevice, have []*attachment, write note, use func(*attachment) error) (err error) {
+	var kept *attachment
+	for _, at := range have {
+		if at.VolumeID == d.VolumeID && at.Status == reserved {
+			kept = at
+		}
+	}
+	if kept == nil {
+		if kept, err = t.reserve(ctx, d); err != nil {
 			return err
 		}
-		for _, at := range have {
-			if at.VolumeID != d.VolumeID || at.ID == kept.ID {
-				continue
-			}
-			if err := t.detach(ctx, at); err != nil && !faults.Is(err, faults.NotFound) {
-				return err
-			}
+	}
+	d.AttachmentID = kept.ID
+	if err := write(ctx, d); err != nil {
+		return err
+	}
+	if err := use(kept); err != nil {
+		return err
+	}
+	for _, at := range have {
+		if at.VolumeID != d.VolumeID || at.ID == kept.ID {
+			continue
+		}
+		if err := t.detach(ctx, at); err != nil && !faults.Is(err, faults.NotFound) {
+			return err
 		}
 	}
 	return nil
