@@ -21,12 +21,16 @@ const first, count = 20_000, 10_000
 // block is how far apart processes begin, so that they rarely meet.
 const block = 40
 
-var asked atomic.Int64
+var (
+	// begin is where this process begins.
+	begin = os.Getpid() * block
+	asked atomic.Int64
+)
 
 // Free returns a free TCP port of 127.0.0.1, another one at each call.
 func Free() (int, error) {
 	for range count {
-		port := first + (os.Getpid()*block+int(asked.Add(1)))%count
+		port := first + (begin+int(asked.Add(1)))%count
 		if err := reserve(port); errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		} else if err != nil {
