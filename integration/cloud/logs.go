@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func (c *Cloud) printLogs() {
 	if !c.t.Failed() {
 		return
 	}
-	for _, name := range []Name{Host, Control, API} {
+	for _, name := range slices.Backward(c.names()) {
 		text, err := os.ReadFile(c.log(name))
 		if err != nil {
 			c.t.Logf("log of %s: %v", name, err)

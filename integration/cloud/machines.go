@@ -41,7 +41,7 @@ func (c *Cloud) awaitConductor() {
 	if c.BMC == nil {
 		return
 	}
-	c.Eventually("a conductor is there", time.Minute, func(ctx context.Context) error {
+	c.Eventually("a conductor is there", Patience, func(ctx context.Context) error {
 		var there int
 		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM baremetal.conductors`).Scan(&there)
 		if err == nil && there == 0 {
