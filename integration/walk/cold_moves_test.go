@@ -6,8 +6,6 @@ package walk
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,19 +54,7 @@ func (g *traveller) written(host, from int) int {
 // TestColdMovesOfHosts: what a guest has written is there after each move, and the
 // hosts have nothing of it but where it is.
 func TestColdMovesOfHosts(t *testing.T) {
-	c := newCloud(t, "--hosts", "2")
-	c.start()
-	g := &traveller{client: c.as(t, "admin", newest)}
-	g.hosts = g.client.hosts(2)
-	data := filepath.Join(t.TempDir(), "user-data")
-	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	made := g.show("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", g.hosts[0],
-		"--user-data", data, "traveller")
-	g.id = made["id"].(string)
-	g.becomes("traveller", "ACTIVE")
-	g.console("traveller", "record: 10\n")
+	c, g := newTraveller(t)
 	n := g.written(0, 0)
 
 	g.run("server", "migrate", "traveller")

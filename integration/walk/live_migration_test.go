@@ -24,6 +24,26 @@ type traveller struct {
 	id    string
 }
 
+// newTraveller starts a cloud of two hosts and a guest on the first, which has
+// written by then.
+func newTraveller(t *testing.T) (*cloud, *traveller) {
+	t.Helper()
+	c := newCloud(t, "--hosts", "2")
+	c.start()
+	g := &traveller{client: c.as(t, "admin", newest)}
+	g.hosts = g.client.hosts(2)
+	data := filepath.Join(t.TempDir(), "user-data")
+	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := g.show("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", g.hosts[0],
+		"--user-data", data, "traveller")
+	g.id = made["id"].(string)
+	g.becomes("traveller", "ACTIVE")
+	g.console("traveller", "record: 10\n")
+	return c, g
+}
+
 func (g *traveller) domain() string { return "instance-" + g.id[:8] }
 
 // virsh does something with the guest on a host.
@@ -154,19 +174,7 @@ func (g *traveller) whole(host int) {
 // other host with its disks, stays where it is when that is aborted, and comes
 // back when that is forced to complete.
 func TestLiveMigrationOfHosts(t *testing.T) {
-	c := newCloud(t, "--hosts", "2")
-	c.start()
-	g := &traveller{client: c.as(t, "admin", newest)}
-	g.hosts = g.client.hosts(2)
-	data := filepath.Join(t.TempDir(), "user-data")
-	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	made := g.show("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", g.hosts[0],
-		"--user-data", data, "traveller")
-	g.id = made["id"].(string)
-	g.becomes("traveller", "ACTIVE")
-	g.console("traveller", "record: 10\n")
+	c, g := newTraveller(t)
 	g.on(0)
 	up, began := g.uptime(0), time.Now()
 
