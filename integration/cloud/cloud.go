@@ -123,7 +123,9 @@ func Start(t testing.TB, o Options) *Cloud {
 	}
 	c.configure(o.Config)
 	c.simulate(o.Machines)
-	c.slow(o.Delay)
+	if o.Delay != "" {
+		c.Slow(o.Delay)
+	}
 	t.Cleanup(c.stop)
 	if companions != nil {
 		companions.start(o.BootImage)
@@ -208,12 +210,10 @@ func (c *Cloud) freePort() int {
 	return port
 }
 
-// slow leaves an order for each host in its state folder.
-func (c *Cloud) slow(delay string) {
+// Slow slows the hosts' sub-steps down from now on, as Options.Delay does from the
+// start.
+func (c *Cloud) Slow(delay string) {
 	c.t.Helper()
-	if delay == "" {
-		return
-	}
 	if c.hosts == 1 {
 		c.order("", map[string]string{"delay": delay})
 		return
