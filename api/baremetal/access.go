@@ -34,6 +34,24 @@ func target(n *baremetal.Node) map[string]any {
 // byName says whether the request's version knows names of nodes.
 func byName(r *rest.Request) bool { return r.At(v(5)) }
 
+// visible says that a node that was asked for by ident isn't there, if the caller
+// may not see it.
+func visible(r *rest.Request, n *baremetal.Node, ident string) error {
+	if r.Allows("baremetal:node:get", target(n)) {
+		return nil
+	}
+	return baremetal.Nodes.Missing(ident)
+}
+
+// visibleNode finds a node that the caller may see.
+func visibleNode(r *rest.Request, q store.Queryer, ident string, byName bool) (*baremetal.Node, error) {
+	n, err := baremetal.Nodes.Find(r.Context(), q, ident, byName)
+	if err == nil {
+		err = visible(r, n, ident)
+	}
+	return n, err
+}
+
 // node finds the node of the path and asks a rule about it. Whoever may not see
 // it is told that it isn't there.
 func (a *API) node(r *rest.Request, q store.Queryer, rules ...string) (*baremetal.Node, error) {
@@ -51,8 +69,8 @@ func permitted(r *rest.Request, n *baremetal.Node, err error, rules []string) er
 	if err != nil {
 		return err
 	}
-	if !r.Allows("baremetal:node:get", target(n)) {
-		return faults.New(faults.NotFound, "NodeNotFound", "Node %s could not be found.", r.Param("node"))
+	if err := visible(r, n, r.Param("node")); err != nil {
+		return err
 	}
 	for _, rule := range rules {
 		if err := r.Enforce(rule, target(n)); err != nil {

@@ -60,10 +60,7 @@ func (a *API) ofItsNode(r *rest.Request, l *listing) error {
 	if !r.Query.Has("node") {
 		return nil
 	}
-	n, err := baremetal.Nodes.Find(r.Context(), a.DB.Pool, r.Query.Get("node"), true)
-	if err == nil && !r.Allows("baremetal:node:get", target(n)) {
-		err = baremetal.Nodes.Missing(r.Query.Get("node"))
-	}
+	n, err := visibleNode(r, a.DB.Pool, r.Query.Get("node"), true)
 	if err != nil {
 		return asInvalid(err)
 	}
@@ -144,8 +141,8 @@ func backfilled(r *rest.Request, tx store.Tx, body *pyjson.Object) (*baremetal.N
 		return nil, faults.New(faults.Invalid, "Invalid", "Cannot set node when creating an allocation in this API version")
 	}
 	n, err := baremetal.Nodes.Lock(r.Context(), tx, word, true)
-	if err == nil && !r.Allows("baremetal:node:get", target(n)) {
-		err = baremetal.Nodes.Missing(word)
+	if err == nil {
+		err = visible(r, n, word)
 	}
 	return n, asInvalid(err)
 }

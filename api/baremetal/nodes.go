@@ -234,10 +234,7 @@ func (a *API) belongs(r *rest.Request, tx store.Tx, n *baremetal.Node) error {
 		n.ParentNode = nil
 		return nil
 	}
-	parent, err := baremetal.Nodes.Find(r.Context(), tx, *n.ParentNode, byName(r))
-	if err == nil && !r.Allows("baremetal:node:get", target(parent)) {
-		err = faults.New(faults.NotFound, "NodeNotFound", "Node %s could not be found.", *n.ParentNode)
-	}
+	parent, err := visibleNode(r, tx, *n.ParentNode, byName(r))
 	if err != nil {
 		return asInvalid(err)
 	}

@@ -62,8 +62,8 @@ func (a *API) partsOfNodes(r *rest.Request, noun string) (func(*listing) error, 
 	}, err
 }
 
-// nodeOfList is the node whose ports are asked for, by the path or the query; nil
-// for those of all.
+// nodeOfList is the node whose ports are asked for, by the path or the query, which
+// the caller must see; nil for those of all.
 func (a *API) nodeOfList(r *rest.Request) (*baremetal.Node, error) {
 	if r.Param("node") != "" {
 		return a.node(r, a.DB.Pool)
@@ -78,7 +78,7 @@ func (a *API) nodeOfList(r *rest.Request) (*baremetal.Node, error) {
 	if !byName(r) && !baremetal.IsUUID(ident) {
 		return nil, notAcceptable()
 	}
-	return baremetal.Nodes.Find(r.Context(), a.DB.Pool, ident, true)
+	return visibleNode(r, a.DB.Pool, ident, true)
 }
 
 // mayHave gives the id of the node that a new port or port group is of. Whoever

@@ -110,14 +110,3 @@ func (a *API) mayMoveGroup(r *rest.Request, tx store.Tx, before, after *baremeta
 	}
 	return err
 }
-
-// listGroupsPorts answers GET /portgroups/{portgroup}/ports.
-func (a *API) listGroupsPorts(detailed bool) rest.Handler {
-	list := ports.lister(a, detailed)
-	return func(r *rest.Request) (*rest.Response, error) {
-		if _, err := portgroups.find(a, r); err != nil {
-			return nil, err
-		}
-		return list(r)
-	}
-}

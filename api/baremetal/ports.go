@@ -67,7 +67,7 @@ var ports = kind[baremetal.Port]{
 }
 
 // ofOnePortgroup narrows a list of ports to a port group, by the path or the
-// query. Of node, port group and shard only one can be asked by.
+// query, whose node the caller must see. Of node, port group and shard only one can be asked by.
 func (a *API) ofOnePortgroup(r *rest.Request, l *listing) error {
 	ident := r.Query.Get("portgroup")
 	if r.Param("portgroup") != "" {
@@ -87,10 +87,16 @@ func (a *API) ofOnePortgroup(r *rest.Request, l *listing) error {
 		return nil
 	}
 	g, err := baremetal.Portgroups.Find(r.Context(), a.DB.Pool, ident, true)
-	if err == nil {
-		l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.portgroup_uuid = $", Value: g.UUID})
+	if err != nil {
+		return err
 	}
-	return err
+	if _, err := visibleNode(r, a.DB.Pool, g.NodeUUID, false); faults.Is(err, faults.NotFound) {
+		return baremetal.Portgroups.Missing(ident)
+	} else if err != nil {
+		return err
+	}
+	l.Filters = append(l.Filters, baremetal.Filter{SQL: "t.portgroup_uuid = $", Value: g.UUID})
+	return nil
 }
 
 func (a *API) createPort(r *rest.Request, tx store.Tx, body *pyjson.Object, p *baremetal.Port) (err error) {
@@ -171,10 +177,7 @@ func (a *API) changePort(r *rest.Request, tx store.Tx, before, after *baremetal.
 
 // mayMovePort finds the node that a port is given to, which the caller must see.
 func mayMovePort(r *rest.Request, tx store.Tx, p *baremetal.Port) error {
-	n, err := baremetal.Nodes.Find(r.Context(), tx, p.NodeUUID, byName(r))
-	if err == nil && !r.Allows("baremetal:node:get", target(n)) {
-		err = faults.New(faults.NotFound, "NodeNotFound", "Node %s could not be found.", p.NodeUUID)
-	}
+	n, err := visibleNode(r, tx, p.NodeUUID, byName(r))
 	if err != nil {
 		return asInvalid(err)
 	}

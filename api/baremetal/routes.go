@@ -122,8 +122,8 @@ func (a *API) portgroupOperations() []rest.Operation {
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: portgroups.remover(a)},
 		{Method: "GET", Path: "/nodes/{node}/portgroups", Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, false)},
 		{Method: "GET", Path: "/nodes/{node}/portgroups/detail", Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, true)},
-		{Method: "GET", Path: one + "/ports", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: a.listGroupsPorts(false)},
-		{Method: "GET", Path: one + "/ports/detail", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: a.listGroupsPorts(true)},
+		{Method: "GET", Path: one + "/ports", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: ports.lister(a, false)},
+		{Method: "GET", Path: one + "/ports/detail", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: ports.lister(a, true)},
 	}
 	for i := range rows {
 		rows[i].Targeted, rows[i].TooOld = true, notSupported()
