@@ -6,6 +6,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -78,6 +79,14 @@ func permitted(r *rest.Request, n *baremetal.Node, err error, rules []string) er
 		}
 	}
 	return nil
+}
+
+// unlocked refuses a node that somebody works on.
+func unlocked(n *baremetal.Node) error {
+	if n.Reservation == nil {
+		return nil
+	}
+	return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
 }
 
 // mayList is the project whose nodes the caller may list; empty is everybody's.

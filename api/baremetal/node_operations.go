@@ -7,7 +7,6 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
-	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -17,8 +16,8 @@ import (
 // the starter. Errors: Conflict, somebody works on the node; NotFound, there is no
 // conductor for it.
 func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operations.Kind, input any) (engine.Accepted, error) {
-	if n.Reservation != nil {
-		return engine.Accepted{}, provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
+	if err := unlocked(n); err != nil {
+		return engine.Accepted{}, err
 	}
 	conductor, err := baremetal.ConductorOf(r.Context(), tx, n, a.ConductorDownAfter)
 	if err == nil && conductor == "" {

@@ -131,8 +131,8 @@ func mayPatch(r *rest.Request, n *baremetal.Node, changes []change) error {
 	if err := n.Position().Update(r.Param("node"), r.Version); err != nil {
 		return err
 	}
-	if n.Reservation != nil {
-		return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
+	if err := unlocked(n); err != nil {
+		return err
 	}
 	if len(values(changes, "/owner")) > 0 && n.ProvisionState == provision.Active && !r.Allows("baremetal:node:update_owner_provisioned", target(n)) {
 		return faults.New(faults.Conflict, "ClientSideError", "Cannot update owner of node \"%s\" while it is in state \"%s\".", n.UUID, provision.Active)
@@ -227,11 +227,11 @@ func same(a, b *string) bool {
 func (a *API) change(r *rest.Request, rule string, change func(*baremetal.Node)) error {
 	return a.DB.InTx(r.Context(), func(tx store.Tx) error {
 		n, err := a.lockNode(r, tx, rule)
+		if err == nil {
+			err = unlocked(n)
+		}
 		if err != nil {
 			return err
-		}
-		if n.Reservation != nil {
-			return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
 		}
 		change(n)
 		return baremetal.Nodes.Update(r.Context(), tx, n)

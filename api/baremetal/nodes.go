@@ -304,9 +304,10 @@ func (a *API) deleteNode(r *rest.Request) (*rest.Response, error) {
 
 // mayGo says whether a node can be taken away.
 func mayGo(n *baremetal.Node) error {
+	if err := unlocked(n); err != nil {
+		return err
+	}
 	switch {
-	case n.Reservation != nil:
-		return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
 	case !n.Maintenance && n.InstanceUUID != nil:
 		return faults.New(faults.Conflict, "NodeAssociated", "Node %s is associated with instance %s.", n.UUID, *n.InstanceUUID)
 	case n.Protected:

@@ -6,7 +6,6 @@ package baremetal
 import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -34,8 +33,8 @@ func mayPart[T any](table *baremetal.Table[T], param string, node func(*T) strin
 // idle finds the node of a part that is to change; nobody may work on it.
 func idle(r *rest.Request, tx store.Tx, uuid string) (*baremetal.Node, error) {
 	n, err := baremetal.Nodes.Find(r.Context(), tx, uuid, false)
-	if err == nil && n.Reservation != nil {
-		err = provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
+	if err == nil {
+		err = unlocked(n)
 	}
 	return n, err
 }

@@ -80,16 +80,15 @@ func (a *API) changePortgroup(r *rest.Request, tx store.Tx, before, after *barem
 		return err
 	}
 	n, err := baremetal.Nodes.Find(r.Context(), tx, before.NodeUUID, false)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case n.ProvisionState == provision.Inspecting && r.At(v(39)):
+	}
+	if n.ProvisionState == provision.Inspecting && r.At(v(39)) {
 		return faults.New(faults.Conflict, "ClientSideError", "Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".",
 			before.UUID, n.UUID, n.ProvisionState)
-	case n.Reservation != nil:
-		return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
-	case after.NodeUUID == before.NodeUUID:
-		return nil
+	}
+	if err := unlocked(n); err != nil || after.NodeUUID == before.NodeUUID {
+		return err
 	}
 	return a.mayMoveGroup(r, tx, before, after, n)
 }

@@ -10,7 +10,6 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -145,13 +144,11 @@ func (a *API) listVIFs(r *rest.Request) (*rest.Response, error) {
 func (a *API) lockForVIF(r *rest.Request, rule string, change func(tx store.Tx, n *baremetal.Node, all, free []bearer) error) error {
 	return a.DB.InTx(r.Context(), func(tx store.Tx) error {
 		n, err := a.lockNode(r, tx, rule)
-		switch {
-		case err != nil:
+		if err == nil {
+			err = unlocked(n)
+		}
+		if err != nil || same(n.NetworkInterface, &noNetwork) {
 			return err
-		case n.Reservation != nil:
-			return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
-		case same(n.NetworkInterface, &noNetwork):
-			return nil
 		}
 		all, free, err := bearers(r, tx, n)
 		if err != nil {
