@@ -21,22 +21,44 @@ func (a *API) listTraits(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(map[string]any{"traits": n.Traits}), nil
 }
 
-// setTraits replaces all of a node's traits.
-func (a *API) setTraits(r *rest.Request) (*rest.Response, error) {
+// readTraits are those that a body gives a node or a runbook instead of all that
+// it has.
+func readTraits(r *rest.Request, s *resource) ([]string, error) {
 	if r.Body() != nil {
-		if err := check("node_traits_put", "body", r.Body()); err != nil {
+		if err := check(s.one+"_traits_put", "body", r.Body()); err != nil {
 			return nil, err
 		}
 	}
 	body, _ := r.Body().(*pyjson.Object)
 	list, given := body.Get("traits")
 	if !given {
-		return nil, faults.New(faults.Invalid, "Invalid", "A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, "+
-			"or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+		return nil, faults.New(faults.Invalid, "Invalid", "A single %[1]s trait may be added via PUT /v1/%[2]s/<%[1]s identifier>/traits/<trait> with no body, "+
+			"or all %[1]s traits may be replaced via PUT /v1/%[2]s/<%[1]s identifier>/traits with the list of traits specified in the request body.", s.one, s.many)
 	}
-	var traits []string
+	traits := []string{}
 	for _, trait := range list.([]any) {
 		traits = append(traits, trait.(string))
+	}
+	return traits, nil
+}
+
+// readTrait is the one in the path, which is added.
+func readTrait(r *rest.Request) (string, error) {
+	trait := r.Param("trait")
+	if err := check("trait", "trait", trait); err != nil {
+		return "", err
+	}
+	if body, ok := r.Body().(*pyjson.Object); ok && body.Len() > 0 {
+		return "", faults.New(faults.Invalid, "Invalid", "No body should be provided when adding a trait")
+	}
+	return trait, nil
+}
+
+// setTraits replaces all of a node's traits.
+func (a *API) setTraits(r *rest.Request) (*rest.Response, error) {
+	traits, err := readTraits(r, &nodeResource)
+	if err != nil {
+		return nil, err
 	}
 	return nil, a.changeTraits(r, "baremetal:node:traits:set", func(tx store.Tx, n *baremetal.Node) error {
 		return baremetal.SetTraits(r.Context(), tx, n.UUID, traits)
@@ -45,14 +67,11 @@ func (a *API) setTraits(r *rest.Request) (*rest.Response, error) {
 
 // addTrait adds the one in the path.
 func (a *API) addTrait(r *rest.Request) (*rest.Response, error) {
-	trait := r.Param("trait")
-	if err := check("trait", "trait", trait); err != nil {
+	trait, err := readTrait(r)
+	if err != nil {
 		return nil, err
 	}
-	if body, ok := r.Body().(*pyjson.Object); ok && body.Len() > 0 {
-		return nil, faults.New(faults.Invalid, "Invalid", "No body should be provided when adding a trait")
-	}
-	err := a.changeTraits(r, "baremetal:node:traits:set", func(tx store.Tx, n *baremetal.Node) error {
+	err = a.changeTraits(r, "baremetal:node:traits:set", func(tx store.Tx, n *baremetal.Node) error {
 		return baremetal.AddTraits(r.Context(), tx, n.UUID, trait)
 	})
 	if err != nil {

@@ -40,27 +40,20 @@ var patchRules = []struct{ prefix, rule string }{
 
 // rulesOf are the rules that a patch needs.
 func rulesOf(changes []change) []string {
-	var rules []string
-	for _, c := range changes {
-		rule := "baremetal:node:update"
+	const update = "baremetal:node:update"
+	return distinctRules(changes, update, func(c change) string {
 		i := slices.IndexFunc(patchRules, func(p struct{ prefix, rule string }) bool { return strings.HasPrefix(c.path, p.prefix) })
 		kind, isInterface := strings.CutSuffix(c.root(), "_interface")
 		switch {
 		case i >= 0:
-			rule = patchRules[i].rule
+			return patchRules[i].rule
 		case isInterface && slices.Contains(hardware.Interfaces(), hardware.Interface(kind)):
-			rule = "baremetal:node:update:driver_interfaces"
+			return update + ":driver_interfaces"
 		case c.root() == "automated_clean" && isFalse(c.value):
-			rule = "baremetal:node:disable_cleaning"
+			return "baremetal:node:disable_cleaning"
 		}
-		if !slices.Contains(rules, rule) {
-			rules = append(rules, rule)
-		}
-	}
-	if len(rules) == 0 {
-		rules = append(rules, "baremetal:node:update")
-	}
-	return rules
+		return update
+	})
 }
 
 func isFalse(value any) bool {

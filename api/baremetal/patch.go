@@ -98,6 +98,21 @@ func values(changes []change, path string) []any {
 	return all
 }
 
+// distinctRules are the rules that changes need, each once; update is that of a
+// patch without changes.
+func distinctRules(changes []change, update string, rule func(change) string) []string {
+	rules := []string{}
+	for _, c := range changes {
+		if needed := rule(c); !slices.Contains(rules, needed) {
+			rules = append(rules, needed)
+		}
+	}
+	if len(rules) == 0 {
+		rules = append(rules, update)
+	}
+	return rules
+}
+
 // apply carries a patch out on a document.
 func apply(document *pyjson.Object, changes []change) error {
 	for _, c := range changes {

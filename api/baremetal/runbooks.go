@@ -65,23 +65,16 @@ func mayRunbook(_ *API, r *rest.Request, _ store.Queryer, b *baremetal.Runbook, 
 
 // runbookRules are the rules that a patch needs.
 func runbookRules(changes []change) []string {
-	var rules []string
-	for _, c := range changes {
-		rule := "baremetal:runbook:update"
+	const update = "baremetal:runbook:update"
+	return distinctRules(changes, update, func(c change) string {
 		switch {
 		case strings.HasPrefix(c.path, "/owner"):
-			rule += ":owner"
+			return update + ":owner"
 		case strings.HasPrefix(c.path, "/public"):
-			rule += ":public"
+			return update + ":public"
 		}
-		if !slices.Contains(rules, rule) {
-			rules = append(rules, rule)
-		}
-	}
-	if len(rules) == 0 {
-		rules = append(rules, "baremetal:runbook:update")
-	}
-	return rules
+		return update
+	})
 }
 
 // createRunbook gives a project's runbook its owner.
@@ -140,34 +133,20 @@ func (a *API) listRunbookTraits(r *rest.Request) (*rest.Response, error) {
 
 // setRunbookTraits replaces all.
 func (a *API) setRunbookTraits(r *rest.Request) (*rest.Response, error) {
-	if r.Body() != nil {
-		if err := check("runbook_traits_put", "body", r.Body()); err != nil {
-			return nil, err
-		}
-	}
-	body, _ := r.Body().(*pyjson.Object)
-	list, given := body.Get("traits")
-	if !given {
-		return nil, faults.New(faults.Invalid, "Invalid", "A single runbook trait may be added via PUT /v1/runbooks/<runbook identifier>/traits/<trait> with no body, "+
-			"or all runbook traits may be replaced via PUT /v1/runbooks/<runbook identifier>/traits with the list of traits specified in the request body.")
-	}
-	traits := []string{}
-	for _, trait := range list.([]any) {
-		traits = append(traits, trait.(string))
+	traits, err := readTraits(r, &runbookResource)
+	if err != nil {
+		return nil, err
 	}
 	return nil, a.changeRunbookTraits(r, func([]string) []string { return traits })
 }
 
 // addRunbookTrait adds the one in the path.
 func (a *API) addRunbookTrait(r *rest.Request) (*rest.Response, error) {
-	trait := r.Param("trait")
-	if err := check("trait", "trait", trait); err != nil {
+	trait, err := readTrait(r)
+	if err != nil {
 		return nil, err
 	}
-	if body, ok := r.Body().(*pyjson.Object); ok && body.Len() > 0 {
-		return nil, faults.New(faults.Invalid, "Invalid", "No body should be provided when adding a trait")
-	}
-	err := a.changeRunbookTraits(r, func(had []string) []string { return append(had, trait) })
+	err = a.changeRunbookTraits(r, func(had []string) []string { return append(had, trait) })
 	if err != nil {
 		return nil, err
 	}
