@@ -213,18 +213,9 @@ func (a *API) nodesAllocation(r *rest.Request, q store.Queryer, rule string) (*b
 
 // showNodesAllocation answers GET /nodes/{node}/allocation.
 func (a *API) showNodesAllocation(r *rest.Request) (*rest.Response, error) {
-	if err := allocationResource.expected(r, common[4:5]); err != nil {
-		return nil, err
-	}
-	wanted, err := allocationResource.wanted(r)
-	if err != nil {
-		return nil, err
-	}
-	row, err := a.nodesAllocation(r, a.DB.Pool, "baremetal:allocation:get")
-	if err != nil {
-		return nil, err
-	}
-	return rest.JSON(allocations.view(r, row, wanted)), nil
+	return allocations.show(r, func() (*baremetal.Allocation, error) {
+		return a.nodesAllocation(r, a.DB.Pool, "baremetal:allocation:get")
+	})
 }
 
 // deleteNodesAllocation answers DELETE /nodes/{node}/allocation.

@@ -49,6 +49,8 @@ type resource struct {
 	linked string
 	// whole lists show every field, and know no "detail".
 	whole bool
+	// fieldless lists know no "fields".
+	fieldless bool
 }
 
 var chassisResource = resource{
@@ -91,6 +93,7 @@ var nodeEventResource = resource{
 		{"target_provision_state", 115, sort},
 		{"duration_seconds", 115, sort},
 	},
+	fieldless: true,
 }
 
 var biosSettingResource = resource{

@@ -132,19 +132,24 @@ func (k *kind[T]) permitted(a *API, r *rest.Request, q store.Queryer, row *T, ru
 // shower answers GETs of one.
 func (k *kind[T]) shower(a *API) rest.Handler {
 	return func(r *rest.Request) (*rest.Response, error) {
-		if err := k.expected(r, common[4:5]); err != nil {
-			return nil, err
-		}
-		wanted, err := k.wanted(r)
-		if err != nil {
-			return nil, err
-		}
-		row, err := k.find(a, r, k.rule+"get")
-		if err != nil {
-			return nil, err
-		}
-		return rest.JSON(k.view(r, row, wanted)), nil
+		return k.show(r, func() (*T, error) { return k.find(a, r, k.rule+"get") })
 	}
+}
+
+// show answers with a row, once the query has been read.
+func (k *kind[T]) show(r *rest.Request, find func() (*T, error)) (*rest.Response, error) {
+	if err := k.expected(r, byFields); err != nil {
+		return nil, err
+	}
+	wanted, err := k.wanted(r)
+	if err != nil {
+		return nil, err
+	}
+	row, err := find()
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(k.view(r, row, wanted)), nil
 }
 
 // maker answers POSTs.

@@ -56,8 +56,11 @@ func byUUID(column string) func(string) (baremetal.Filter, error) {
 	}
 }
 
-// common are the parameters of every list.
-var common = []filter{{name: "limit", since: 1}, {name: "marker", since: 1}, {name: "sort_key", since: 1}, {name: "sort_dir", since: 1}, {name: "fields", since: 8}, {name: "detail", since: 43}}
+// common are the parameters of lists, and byFields the one of what is shown alone.
+var (
+	byFields = []filter{{name: "fields", since: 8}}
+	common   = append([]filter{{name: "limit", since: 1}, {name: "marker", since: 1}, {name: "sort_key", since: 1}, {name: "sort_dir", since: 1}, {name: "detail", since: 43}}, byFields...)
+)
 
 // listing is a list as it was asked for.
 type listing struct {
@@ -75,6 +78,8 @@ func (s *resource) listing(r *rest.Request, filters []filter, most int, detailed
 	switch {
 	case s.whole:
 		known = slices.DeleteFunc(known, func(f filter) bool { return f.name == "detail" })
+	case s.fieldless:
+		known = slices.DeleteFunc(known, func(f filter) bool { return f.name == "fields" })
 	case detailed:
 		known = slices.DeleteFunc(known, func(f filter) bool { return f.name == "fields" || f.name == "detail" })
 	}

@@ -12,28 +12,17 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// detailFilters are those of lists that may be detailed and name no fields.
-var detailFilters = []filter{{name: "detail", since: 1}, {name: "marker", since: 1}, {name: "limit", since: 1}, {name: "sort_key", since: 1}, {name: "sort_dir", since: 1}}
-
 // listHistory answers GET /nodes/{node}/history.
 func (a *API) listHistory(r *rest.Request) (*rest.Response, error) {
 	n, err := a.node(r, a.DB.Pool, "baremetal:node:history:get")
 	if err != nil {
 		return nil, err
 	}
-	if err := nodeEventResource.expected(r, detailFilters); err != nil {
+	l, err := nodeEventResource.listing(r, nil, a.MaxPageSize, false)
+	if err != nil {
 		return nil, err
 	}
-	l := &listing{path: "nodes/" + r.Param("node") + "/history"}
-	if l.wanted, err = nodeEventResource.shown(r, false); err != nil {
-		return nil, err
-	}
-	if l.Limit, err = limit(r, a.MaxPageSize); err != nil {
-		return nil, err
-	}
-	if err := nodeEventResource.order(r, l); err != nil {
-		return nil, err
-	}
+	l.path = "nodes/" + r.Param("node") + "/" + l.path
 	if l.Marker != "" {
 		if _, err := baremetal.NodeEvents.Find(r.Context(), a.DB.Pool, l.Marker, false); err != nil {
 			return nil, err

@@ -29,6 +29,9 @@ func TestRecordsOfNodes(t *testing.T) {
 			t.Errorf("%s: %v", version, one)
 		}
 	}
+	if next, _ := c.ask("alice", v, "GET", "/v1/nodes/n/history?limit=1&detail=true", "").body["next"].(string); !strings.Contains(next, "&detail=true&") {
+		t.Errorf("the next page is no detailed one: %s", next)
+	}
 	all := c.ask("alice", v, "GET", "/v1/nodes/n/history?detail=true&marker="+event, "").body["history"].([]any)
 	if len(all) != 2 || len(all[0].(map[string]any)) != 12 || all[0].(map[string]any)["user"] != "u" {
 		t.Errorf("%v", all)
