@@ -133,13 +133,15 @@ func TestPowerIsAccepted(t *testing.T) {
 	}
 }
 
-// A cancel before the beginning leaves the node as it was, and says so.
+// A cancel before the beginning leaves the node as it was, and says so, in the
+// node's history too, where the oldest gives way.
 func TestPowerIsCancelledBeforeItBegan(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	c.conductor("conductor-1", "")
-	id := c.enroll("root", `{"driver": "fake-hardware"}`)
-	if got := c.ask("root", "1.115", "PUT", "/v1/nodes/"+id+"/states/power", `{"target": "power on"}`); got.status != 202 {
+	id := c.enroll("alice", `{"driver": "fake-hardware"}`)
+	c.exec(`INSERT INTO baremetal.node_history (node_uuid, severity, event) SELECT $1, 'ERROR', 'earlier' FROM generate_series(1, 301)`, id)
+	if got := c.ask("alice", "1.115", "PUT", "/v1/nodes/"+id+"/states/power", `{"target": "power on"}`); got.status != 202 {
 		t.Fatalf("%d %s", got.status, got.fault)
 	}
 	e := engine.New(c.db, baremetal.Locks())
@@ -154,5 +156,11 @@ func TestPowerIsCancelledBeforeItBegan(t *testing.T) {
 	node := c.ask("root", "1.115", "GET", "/v1/nodes/"+id, "").body
 	if node["reservation"] != nil || node["target_power_state"] != nil || node["last_error"] != "the operation was cancelled before it began" {
 		t.Errorf("%v", node)
+	}
+	history := c.ask("root", "1.115", "GET", "/v1/nodes/"+id+"/history?detail=true", "").body["history"].([]any)
+	last := history[len(history)-1].(map[string]any)
+	if len(history) != 300 || last["event"] != node["last_error"] || last["severity"] != "ERROR" || last["conductor"] != "conductor-1" || last["user"] != "alice" ||
+		last["project"] != "a11ce" || last["state"] != "enroll" {
+		t.Errorf("%d events, the last is %v", len(history), last)
 	}
 }

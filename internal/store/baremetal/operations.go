@@ -59,12 +59,16 @@ func AwaitPower(ctx context.Context, tx store.Tx, id string, target provision.Po
 	return nil
 }
 
-// Publish makes o true of a node, with the fault that an operation ended with.
+// Publish makes o true of a node, with the fault that an operation ended with,
+// which its history remembers.
 // The conductor goes on to the operation that waits, if one does. The caller has
 // checked the fence.
 func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f *steps.Fault) error {
 	var wrong *string
 	if f != nil {
+		if err := remember(ctx, tx, id, f.Message); err != nil {
+			return err
+		}
 		wrong = &f.Message
 	}
 	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = COALESCE($2, power_state), target_power_state = NULL,

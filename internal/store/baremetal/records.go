@@ -1,7 +1,7 @@
 package baremetal
 
 // Records of nodes: their history, what inspections found, BIOS settings and
-// firmware. Operations write them, clients read them.
+// firmware. Clients only read them.
 
 import (
 	"context"
@@ -30,6 +30,25 @@ type NodeEvent struct {
 
 // NodeEvents is the history of all nodes.
 var NodeEvents = newTable[NodeEvent]("baremetal.node_history", "NodeHistoryNotFound", "Node history record %s could not be found.", nil)
+
+// longestHistory is how many events of a node are kept (node_history_max_entries).
+const longestHistory = 300
+
+// remember writes an error in a node's history, as of the operation that has the
+// node. The oldest events give way.
+func remember(ctx context.Context, tx store.Tx, nodeUUID, event string) error {
+	_, err := tx.Exec(ctx, `WITH oldest AS (
+			DELETE FROM baremetal.node_history WHERE node_uuid = $1 AND id <= (
+				SELECT id FROM baremetal.node_history WHERE node_uuid = $1 ORDER BY id DESC OFFSET $3 LIMIT 1))
+		INSERT INTO baremetal.node_history (node_uuid, severity, event, event_type, conductor, "user", project, state, target_provision_state, duration_seconds)
+		SELECT n.uuid, 'ERROR', $2, 'UNKNOWN', n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
+			EXTRACT(epoch FROM now() - n.provision_updated_at)::bigint
+		FROM baremetal.nodes n LEFT JOIN engine.operations o ON o.id = n.operation_id WHERE n.uuid = $1`, nodeUUID, event, longestHistory-1)
+	if err != nil {
+		return fmt.Errorf("history of node %s: %w", nodeUUID, store.Translate(err))
+	}
+	return nil
+}
 
 // BIOSSetting is a row of baremetal.bios_settings; fields as in Node.
 type BIOSSetting struct {
