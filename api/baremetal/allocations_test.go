@@ -58,6 +58,7 @@ func TestAllocations(t *testing.T) {
 		step{"root", v, "POST", "/v1/allocations", `{"name": "a b", "resource_class": "x"}`, 400, "Cannot create allocation with invalid name 'a b'"},
 		step{"root", v, "POST", "/v1/allocations", `{"name": "a1", "resource_class": "x"}`, 409, "An allocation with name a1 already exists."},
 		step{"root", v, "POST", "/v1/allocations", `{"resource_class": "x", "candidate_nodes": ["nobody"]}`, 400, "Nodes cannot be found: nobody"},
+		step{"root", v, "POST", "/v1/allocations", `{"resource_class": "x", "candidate_nodes": ["` + c.enroll("root", `{"driver": "fake-hardware"}`) + `", "None"]}`, 400, "Nodes cannot be found: None"},
 		step{"root", v, "POST", "/v1/allocations", `{"resource_class": "x", "node": "nobody"}`, 400, "Node nobody could not be found."},
 		step{"root", "1.57", "POST", "/v1/allocations", `{"resource_class": "x", "node": "n1"}`, 400, "Cannot set node when creating an allocation in this API version"},
 		step{"root", "1.59", "POST", "/v1/allocations", `{"resource_class": "x", "owner": "a11ce"}`, 406, ""},

@@ -15,7 +15,8 @@ import (
 
 // Node is a row of baremetal.nodes; a field has the name that clients know it
 // by. A text that is nil is null to them. Objects are JSON as it is kept: what is
-// secret in DriverInfo and InstanceInfo is masked, and sealed in Secrets.
+// secret in DriverInfo, InstanceInfo and DriverInternalInfo is masked, and sealed
+// in Secrets.
 type Node struct {
 	UUID           string  `json:"uuid" write:"once"`
 	Name           *string `json:"name"`
@@ -176,7 +177,9 @@ func NodeIDs(ctx context.Context, q store.Queryer, idents []string, project stri
 	}
 	by := map[string]string{}
 	for _, n := range found {
-		by[n.UUID], by[text(n.Name)] = n.UUID, n.UUID
+		if by[n.UUID] = n.UUID; n.Name != nil {
+			by[*n.Name] = n.UUID
+		}
 	}
 	ids, missing := []string{}, []string{}
 	for _, ident := range idents {
