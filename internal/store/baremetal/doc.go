@@ -1,5 +1,6 @@
-// Package baremetal holds the rows of the bare metal service: chassis, nodes
-// with their traits, ports, port groups, deploy templates.
+// Package baremetal holds the rows of the bare metal service: chassis, nodes with
+// their traits, ports, port groups and records, allocations, deploy templates,
+// runbooks, inspection rules, and who works on nodes: conductors and their leases.
 //
 // A row is a struct whose fields bear the names of its columns; table.go reads
 // and writes them all alike. What clients know of a row has the same names, so
