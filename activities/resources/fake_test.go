@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/activities/resources"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/resourcetype"
 )
@@ -130,4 +132,37 @@ func TestFakedTypes(t *testing.T) {
 		{"packets", "OS::Neutron::QoSMinimumPacketRateRule", `{"policy": "policy.", "min_kpps": 100}`, `{"policy": "policy.", "min_kpps": 200}`, "show"},
 		{"segment", "OS::Neutron::Segment", `{"network": "` + network + `", "network_type": "vlan"}`, `{"name": "n", "network": "` + network + `", "network_type": "vlan", "description": "d"}`, "show"},
 	})
+}
+
+// An answer that can't be read to its end is no list without the thing: nothing is
+// made a second time because of one.
+func TestAnswersThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	registry, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct {
+		answer string
+		kind   faults.Kind
+	}{
+		"long": {`{"networks": [` + strings.Repeat(" ", 17<<20) + `]}`, faults.Invalid},
+		"torn": {`{"networks": [{"id":`, faults.Unavailable},
+	} {
+		made := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				made++
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, row.answer) // a client that is gone needs none
+		}))
+		t.Cleanup(server.Close)
+		cloud := faked{&cut{left: -1}, server.URL}
+		b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+		th := thing{name: "net", typ: "OS::Neutron::Net"}
+		if _, err := b.types[th.typ].Create(t.Context(), b.call(th, `{}`)); !faults.Is(err, row.kind) || made != 0 {
+			t.Errorf("%s: %d were made, and it says %v", name, made, err)
+		}
+	}
 }

@@ -41,12 +41,12 @@ func open(ctx context.Context, cloud Cloud, c *Call, typ, microversion string) (
 	return &service{client}, nil
 }
 
-// maxAnswer is how much is read of an answer.
+// maxAnswer is how long an answer may be.
 const maxAnswer = 16 << 20
 
 // do sends a request and reads the answer; nil is one without a body. Errors:
-// NotFound, Conflict, Forbidden and Invalid in the service's words; Unavailable,
-// which is worth another attempt.
+// NotFound, Conflict, Forbidden and Invalid in the service's words; Invalid, the
+// answer is too long; Unavailable, which is worth another attempt.
 func (s *service) do(ctx context.Context, method, path string, body any) (any, error) {
 	options := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200, 201, 202, 203, 204}, MoreHeaders: map[string]string{}}
 	if body != nil {
@@ -60,18 +60,24 @@ func (s *service) do(ctx context.Context, method, path string, body any) (any, e
 	if err != nil {
 		return nil, refusal(err)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		return nil, faults.Wrap(err, faults.Unavailable, "ServiceUnavailable", "the answer of %s %s can't be read", method, path)
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
+	switch {
+	case len(text) > maxAnswer:
+		return nil, faults.New(faults.Invalid, "AnswerTooLong", "the answer of %s %s is longer than %d bytes", method, path, maxAnswer)
+	case len(bytes.TrimSpace(text)) == 0:
 		return nil, nil
 	}
 	v, err := value.ParseJSON(string(text))
-	if err != nil {
-		return nil, nil // a text for people
+	switch {
+	case err == nil:
+		return v, nil
+	case strings.Contains(answer.Header.Get("Content-Type"), "json"):
+		return nil, faults.Wrap(err, faults.Unavailable, "ServiceUnavailable", "the answer of %s %s can't be read", method, path)
 	}
-	return v, nil
+	return nil, nil // a text for people
 }
 
 // get reads what is at a path: of the answer what is under a key, if there is one.
