@@ -4,14 +4,17 @@ package resources_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"holdfast.dev/activities/resources"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/resourcetype"
 )
@@ -23,6 +26,8 @@ type compute struct {
 	servers  map[string]map[string]any
 	attached map[string]map[string]any
 	made     int
+	// busy is how many actions are refused because of another.
+	busy int
 }
 
 // ServeHTTP implements http.Handler.
@@ -69,6 +74,9 @@ func (f *compute) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case what == "metadata":
 		s["metadata"] = body["metadata"]
 		answer(200, map[string]any{})
+	case what == "action" && f.busy > 0:
+		f.busy--
+		answer(409, map[string]any{"conflictingRequest": map[string]any{"code": 409, "message": "it is locked"}})
 	case what == "action":
 		f.act(s, body)
 		answer(202, nil)
@@ -140,6 +148,46 @@ func TestServerTypes(t *testing.T) {
 	})
 	if service.made != 2 {
 		t.Errorf("%d things were made", service.made)
+	}
+}
+
+// A server that can't be resized because of something else is asked again, and if
+// that goes on for long the update tells of it.
+func TestServerIsBusy(t *testing.T) {
+	t.Parallel()
+	registry, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := &compute{servers: map[string]map[string]any{}, attached: map[string]map[string]any{}}
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	cloud := faked{&cut{left: -1}, server.URL}
+	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	th := thing{name: "server", typ: "OS::Nova::Server"}
+	made := b.killed("create", b.call(th, `{"flavor": "small", "image": "00000000-1111-4111-8111-111111111111"}`), b.types[th.typ].Create)
+
+	update := func(busy int, step time.Duration) (refused int, err error) {
+		service.servers[made.PhysicalID]["flavor"], service.busy = map[string]any{"original_name": "name of 1"}, busy
+		c := b.call(th, `{"flavor": "big", "image": "00000000-1111-4111-8111-111111111111"}`)
+		c.Action, c.PhysicalID = "UPDATE", made.PhysicalID
+		for range 20 {
+			wait, err := b.types[th.typ].Update(t.Context(), c, []string{"flavor"})
+			if wait == 0 || err != nil {
+				return busy - service.busy, err
+			}
+			c.Now = c.Now.Add(step)
+		}
+		return busy - service.busy, errors.New("it has no end")
+	}
+	if refused, err := update(2, time.Second); err != nil || refused != 2 {
+		t.Errorf("refused %d times: %v", refused, err)
+	}
+	if now := service.servers[made.PhysicalID]["flavor"].(map[string]any); now["original_name"] != "name of 2" {
+		t.Errorf("its flavor is %v", now)
+	}
+	if refused, err := update(20, 20*time.Second); !faults.Is(err, faults.Conflict) || !strings.HasPrefix(err.Error(), "it is locked") || refused < 2 || refused > 4 {
+		t.Errorf("refused %d times: %v", refused, err)
 	}
 }
 

@@ -123,19 +123,19 @@ func (w *work) server(ctx context.Context) (*value.Map, string, error) {
 // act sends an action.
 func (w *work) act(ctx context.Context, name string, body any) error {
 	_, err := w.do(ctx, http.MethodPost, w.scope.Path(w.path()+"/action"), value.NewMap(name, body))
-	if faults.Is(err, faults.Conflict) {
-		return nil // it is on its way, and looked at again
-	}
 	return err
 }
 
 // once has a server asked to become another: once, and it fails if it then is what
-// it was.
+// it was. What keeps it is waited for, and then told.
 func (w *work) once(ctx context.Context, name, why string, body any) (time.Duration, error) {
 	if asked, _ := w.call.Data.Get(askedKey); asked == name {
 		return 0, faults.New(faults.Invalid, "ResourceUnknownStatus", "%s failed - Unknown status ACTIVE due to \"Unknown\"", why)
 	}
-	if err := w.act(ctx, name, body); err != nil {
+	switch err := w.act(ctx, name, body); {
+	case faults.Is(err, faults.Conflict) && w.call.until(blockedFor) > 0:
+		return pause, nil
+	case err != nil:
 		return 0, err
 	}
 	w.call.Data.Set(askedKey, name)
@@ -150,7 +150,10 @@ func (w *work) resize(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if status == verifyResize {
-		return pause, w.act(ctx, "confirmResize", nil)
+		if err := w.act(ctx, "confirmResize", nil); err != nil && !faults.Is(err, faults.Conflict) {
+			return 0, err
+		}
+		return pause, nil
 	}
 	if slices.Contains(moving, status) {
 		return pause, nil
