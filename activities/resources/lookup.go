@@ -106,7 +106,7 @@ func (l *lookups) id(ctx context.Context, name, given string) (string, error) {
 		}
 	}
 	if len(found) == 0 && k.anyID && k.named {
-		if one, err := s.get(ctx, k.path+"/"+url.PathEscape(given), ""); err == nil && one != nil {
+		if one, err := s.get(ctx, resourcetype.Scope{Item: given}.Path(k.path+"/$(item)"), ""); err == nil && one != nil {
 			found = []string{given}
 		} else if err != nil && !faults.Is(err, faults.NotFound) {
 			return "", err

@@ -58,7 +58,8 @@ const (
 	firstPause = 100 * time.Millisecond
 	// soon is when a call goes on that has something to be written down.
 	soon = 10 * time.Millisecond
-	// blockedFor is how long a resource may be in use before its deletion fails.
+	// blockedFor is how long a resource may be in use before what is in conflict with
+	// that fails: its deletion, or what makes another of it.
 	blockedFor = 30 * time.Second
 
 	// Keys of the type's data: that all requests of an action were sent, and what
@@ -517,11 +518,10 @@ func (t REST) Delete(ctx context.Context, c *Call) (time.Duration, error) {
 // lost finds what was made and never told of; what can't be looked for any more
 // because what it was to be made of is gone was not made.
 func (w *work) lost(ctx context.Context) (string, error) {
-	err := w.resolve(ctx)
-	if f := faults.As(err); err != nil && f.Kind == faults.Internal {
+	switch err := w.resolve(ctx); {
+	case hot.Class(err) != "":
 		return "", nil // what it names isn't there
-	}
-	if err != nil {
+	case err != nil:
 		return "", err
 	}
 	return w.find(ctx)
