@@ -38,8 +38,9 @@ type around struct {
 // time. It ends with the parent's if that fails or is cancelled.
 type nested struct {
 	*Activities
-	// template is what the stack is to be made by.
-	template func(c *Call) (*value.Map, error)
+	// template is what the stack is to be made by; it has no more than so many
+	// resources.
+	template func(c *Call, most int) (*value.Map, error)
 	// read takes note of what the stack has become.
 	read func(c *Call, w *stacks.World, rows []*orchestration.Resource) error
 }
@@ -186,7 +187,11 @@ func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, in *st
 
 // define is what the stack is asked to be, if it can be.
 func (n nested) define(ctx context.Context, c *Call) (*stacks.Definition, error) {
-	template, err := n.template(c)
+	most := mostMembers
+	if n.o.MaxResources >= 0 {
+		most = min(most, n.o.MaxResources)
+	}
+	template, err := n.template(c, most)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,12 @@ package resources
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
 
+	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/store/orchestration"
@@ -16,27 +18,39 @@ import (
 // removedKey is where the names are kept that no member gets any more.
 const removedKey = "removed"
 
-// mostMembers bounds a group where nothing else does.
-const mostMembers = 100_000
+const (
+	// mostMembers bounds a group where nothing else does.
+	mostMembers = 100_000
+	// maxGroup is how long the template of all members may be.
+	maxGroup = 32 << 20
+)
 
 // groupTemplate has members of the first names that aren't removed.
-func groupTemplate(c *Call) (*value.Map, error) {
-	removed := removals(c)
-	list := make([]any, len(removed))
-	for i, name := range removed {
-		list[i] = name
+func groupTemplate(c *Call, most int) (*value.Map, error) {
+	removed := map[string]bool{}
+	list := []any{}
+	for _, name := range removals(c) {
+		removed[name] = true
+		list = append(list, name)
 	}
 	c.Data.Set(removedKey, list)
 	c.Attributes.Set("removed_rsrc_list", list)
 	count, _ := c.Properties.Get("count")
 	n, ok := count.(*big.Int)
-	if !ok || !n.IsInt64() || n.Int64() > mostMembers {
+	if !ok || !n.IsInt64() || n.Int64() > int64(most) {
 		return nil, tooMany()
 	}
 	names := []string{}
 	for i := 0; int64(len(names)) < n.Int64(); i++ {
-		if name := strconv.Itoa(i); !slices.Contains(removed, name) {
+		if name := strconv.Itoa(i); !removed[name] {
 			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		last := stacks.GroupTemplate(c.Properties, names[len(names)-1:])
+		if length := len(names) * len(value.JSON(last, false)); length > maxGroup {
+			return nil, &hot.Error{Class: hot.LimitExceeded, Message: fmt.Sprintf(
+				"Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes).", length, maxGroup)}
 		}
 	}
 	return stacks.GroupTemplate(c.Properties, names), nil
