@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hot"
@@ -61,19 +60,6 @@ func (w *world) carryOut(name string, phase steps.Phase, outcome steps.StackOutc
 	if _, err := w.records().Finish(w.Context(), finish); err != nil {
 		w.Fatal(err)
 	}
-}
-
-// later works on nodes until they wait no longer, each time once it may be looked
-// at them again.
-func (w *world) later(phase steps.Phase, ids ...int64) (out steps.WorkOut) {
-	w.Helper()
-	for range 100 {
-		if out = w.batch(phase, ids...); len(out.Waiting) == 0 {
-			break
-		}
-		time.Sleep(out.Waiting[0].After)
-	}
-	return out
 }
 
 // A group is a stack of its own: made, read, changed, put to sleep and taken away
