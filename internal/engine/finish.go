@@ -32,8 +32,6 @@ func (l Locked) Finish(ctx context.Context, tx store.Tx, in steps.FinishIn) (ste
 	}
 	if in.Result == operations.ResultDone {
 		b.passOn(l.ID)
-	} else {
-		b.cancelParts(l.ID)
 	}
 	if l.Step == operations.StepUndo {
 		// Undoing is a step that went well; why it was needed stands with the
@@ -63,13 +61,6 @@ func endingOf(in steps.FinishIn) ending {
 		}
 	}
 	return how
-}
-
-// cancelParts asks for the end of the operations that were a part of one which ends
-// without having done what it should.
-func (b *batch) cancelParts(operationID string) {
-	b.Queue(`UPDATE engine.operations SET cancel_requested_at = now(), cancel_requested_by = $1
-		WHERE parent_operation_id = $1 AND finished_at IS NULL AND cancel_requested_at IS NULL`, operationID)
 }
 
 // passOn hands what is open in an operation's ledger to the resource's own rows.

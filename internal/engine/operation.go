@@ -185,6 +185,16 @@ func (b *batch) end(op Operation, how ending) {
 			return nil
 		})
 	b.closeEvent(op, how)
+	if how.result != operations.ResultDone {
+		b.cancelParts(op.ID)
+	}
+}
+
+// cancelParts asks for the end of the operations that were a part of one which ends
+// without having done what it should.
+func (b *batch) cancelParts(operationID string) {
+	b.Queue(`UPDATE engine.operations SET cancel_requested_at = now(), cancel_requested_by = $1
+		WHERE parent_operation_id = $1 AND finished_at IS NULL AND cancel_requested_at IS NULL`, operationID)
 }
 
 // supersededFault tells a workflow that its operation is no longer its own.

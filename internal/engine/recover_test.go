@@ -61,6 +61,29 @@ func TestRecoverTakesOver(t *testing.T) {
 	}
 }
 
+// What was a part of one that ends without having done what it should is asked to
+// end too, whoever ends it.
+func TestPartsEndToo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, fail := range map[string]func(whole steps.Fence){
+		"it is recovered": func(whole steps.Fence) { w.recover(whole.OperationID) },
+		"it fails":        func(whole steps.Fence) { w.finish(whole, operations.ResultFailed) },
+	} {
+		_, whole := w.running(operations.ServerBuild)
+		_, part := w.running(operations.ServerBuild)
+		_, other := w.running(operations.ServerBuild)
+		w.exec(`UPDATE engine.operations SET parent_operation_id = $2 WHERE id = $1`, part.OperationID, whole.OperationID)
+		fail(whole)
+		if by := w.operation(part.OperationID).CancelRequestedBy; by != whole.OperationID {
+			t.Errorf("%s: its part is asked to end by %q", name, by)
+		}
+		if w.operation(other.OperationID).CancelRequestedAt != nil {
+			t.Errorf("%s: a stranger is asked to end", name)
+		}
+	}
+}
+
 // The recovery of a recovery names the operation that died first.
 func TestRecoverOfARecovery(t *testing.T) {
 	t.Parallel()
