@@ -214,22 +214,7 @@ var neverFails = map[operations.Kind]string{
 // The histories that are replayed show every kind done, failed and cancelled.
 func TestHistoriesAreComplete(t *testing.T) {
 	t.Parallel()
-	recorded := workflowtest.Recorded(t, histories)
-	for _, spec := range operations.All() {
-		if spec.Resource != operations.Server {
-			continue
-		}
-		want := map[enums.WorkflowExecutionStatus]bool{completed: true, failed: neverFails[spec.Kind] == "", canceled: !spec.Forward()}
-		for status, wanted := range want {
-			switch is := recorded[spec.Kind][status]; {
-			case wanted && !is:
-				t.Errorf("no history of a %s that Temporal shows as %s: give TestOnTemporal a story that ends so, and run\n"+
-					"\tgo run ./dev/testservices -- go test ./workflows/server -run OnTemporal -record", spec.Kind, status)
-			case is && !wanted:
-				t.Errorf("there is a history of a %s that Temporal shows as %s, which can't be", spec.Kind, status)
-			}
-		}
-	}
+	workflowtest.Complete(t, operations.Server, histories, neverFails)
 }
 
 // A run that was made by resetting another one by hand ends at once, and

@@ -182,8 +182,8 @@ var closings = map[enums.EventType]enums.WorkflowExecutionStatus{
 	enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:  enums.WORKFLOW_EXECUTION_STATUS_CANCELED,
 }
 
-// Recorded says how the operations of each kind ended in a folder's histories.
-func Recorded(t *testing.T, folder string) map[operations.Kind]map[enums.WorkflowExecutionStatus]bool {
+// recordedEnds says how the operations of each kind ended in a folder's histories.
+func recordedEnds(t *testing.T, folder string) map[operations.Kind]map[enums.WorkflowExecutionStatus]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
@@ -208,9 +208,34 @@ func Recorded(t *testing.T, folder string) map[operations.Kind]map[enums.Workflo
 	return ends
 }
 
+// Complete holds a folder's histories against the kinds of operation on a resource:
+// each is done, failed and cancelled in one, where it can be. NeverFails are kinds that
+// are never failed, and why.
+func Complete(t *testing.T, resource operations.ResourceType, folder string, neverFails map[operations.Kind]string) {
+	recorded := recordedEnds(t, folder)
+	for _, spec := range operations.All() {
+		if spec.Resource != resource {
+			continue
+		}
+		for status, wanted := range map[enums.WorkflowExecutionStatus]bool{
+			enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: true,
+			enums.WORKFLOW_EXECUTION_STATUS_FAILED:    neverFails[spec.Kind] == "",
+			enums.WORKFLOW_EXECUTION_STATUS_CANCELED:  !spec.Forward(),
+		} {
+			switch is := recorded[spec.Kind][status]; {
+			case wanted && !is:
+				t.Errorf("no history of a %s that Temporal shows as %s: give TestOnTemporal a story that ends so, and run\n"+
+					"\tgo run ./dev/testservices -- go test ./workflows/%s -run OnTemporal -record", spec.Kind, status, resource)
+			case is && !wanted:
+				t.Errorf("there is a history of a %s that Temporal shows as %s, which can't be", spec.Kind, status)
+			}
+		}
+	}
+}
+
 // Replay runs the workflows over every history in a folder and fails if one of
 // them would take another turn than it did.
-func Replay(t *testing.T, workflows map[operations.Kind]func(workflow.Context, steps.Ref) error, folder string) {
+func Replay(t *testing.T, workflows Workflows, folder string) {
 	files, err := os.ReadDir(folder)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no histories: %v", err)
