@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/statedir"
+	"holdfast.dev/internal/testenv"
 )
 
 // opened makes a cloud in dir, below a folder that every account may enter, and
@@ -21,7 +22,7 @@ func opened(t *testing.T, o Options) (*cloud, error) {
 		o.Driver = DriverSimulated
 	}
 	o.Progress = io.Discard
-	c := &cloud{Options: o, machineFolder: filepath.Join(openFolder(t), "holdfast")}
+	c := &cloud{Options: o, machineFolder: filepath.Join(testenv.Folder(t), "holdfast")}
 	release, err := c.open(t.Context())
 	if err == nil {
 		t.Cleanup(func() {
@@ -33,27 +34,8 @@ func opened(t *testing.T, o Options) (*cloud, error) {
 	return c, err
 }
 
-// openFolder is one that PostgreSQL's account may enter, which it may not enter
-// t.TempDir.
-func openFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "holdfast-folder-")
-	if err == nil {
-		err = os.Chmod(dir, 0o711)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 func TestFolderOfSomethingElse(t *testing.T) {
-	dir := openFolder(t)
+	dir := testenv.Folder(t)
 	if err := os.WriteFile(filepath.Join(dir, "letter"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +59,7 @@ func TestFolderOfSomethingElse(t *testing.T) {
 // A start that is killed as soon as it has made something in a new folder has
 // made the lock, so the next one knows the folder for its own.
 func TestFolderIsMarkedFirst(t *testing.T) {
-	dir := openFolder(t)
+	dir := testenv.Folder(t)
 	lock, err := statedir.Acquire(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -99,15 +81,15 @@ func TestFolderIsMarkedFirst(t *testing.T) {
 // A cloud works in a clone below a folder that is closed to other accounts, as
 // /root is, and in one whose path is too long for libvirt's sockets.
 func TestFolderThatDoesNotDo(t *testing.T) {
-	closed := filepath.Join(openFolder(t), "closed")
+	closed := filepath.Join(testenv.Folder(t), "closed")
 	if err := os.Mkdir(closed, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]Options{
 		"closed": {Dir: filepath.Join(closed, "clone", ".dev")},
-		"long":   {Dir: filepath.Join(openFolder(t), strings.Repeat("long", 25)), Driver: DriverLibvirt},
+		"long":   {Dir: filepath.Join(testenv.Folder(t), strings.Repeat("long", 25)), Driver: DriverLibvirt},
 		// One libvirtd's would do.
-		"long for two": {Dir: (openFolder(t) + "/" + strings.Repeat("long", 25))[:81], Driver: DriverLibvirt, Hosts: 2},
+		"long for two": {Dir: (testenv.Folder(t) + "/" + strings.Repeat("long", 25))[:81], Driver: DriverLibvirt, Hosts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.FreePorts = true
@@ -136,7 +118,7 @@ func TestPorts(t *testing.T) {
 	}
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
-	dir := filepath.Join(openFolder(t), "cloud")
+	dir := filepath.Join(testenv.Folder(t), "cloud")
 
 	t.Run("one twice", func(t *testing.T) {
 		_, err := opened(t, Options{Dir: dir, FreePorts: true, Ports: map[string]int{"compute": 1234, "volume": 1234}})
@@ -189,7 +171,7 @@ func TestInterruptedWhileItWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	dir := openFolder(t)
+	dir := testenv.Folder(t)
 	for _, name := range []string{lockFile, "running"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/testenv"
 )
+
+func TestMain(m *testing.M) { cloud.Main(m) }
 
 type description struct {
 	Endpoints map[string]string
@@ -147,7 +152,7 @@ func (s *session) ask(method, url, body string, want int) map[string]any {
 
 func (s *session) awaitActive(id string) {
 	s.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(cloud.Patience)
 	for {
 		server := s.ask(http.MethodGet, s.compute+"/servers/"+id, "", http.StatusOK)["server"].(map[string]any)
 		if server["status"] == "ACTIVE" {
@@ -160,27 +165,14 @@ func (s *session) awaitActive(id string) {
 	}
 }
 
-// place builds the command and makes a folder for its cloud.
+// place is the command, and a folder for its cloud.
 func place(t *testing.T) (binary, dir string) {
 	t.Helper()
-	binary = filepath.Join(t.TempDir(), "holdfast")
-	if out, err := exec.Command("go", "build", "-o", binary, "holdfast.dev").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	// Not t.TempDir: PostgreSQL's account has to pass through.
-	base, err := os.MkdirTemp("", "holdfast-dev-")
-	if err == nil {
-		err = os.Chmod(base, 0o711)
-	}
+	binary, err := cloud.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
-		}
-	})
-	return binary, filepath.Join(base, "cloud")
+	return binary, filepath.Join(testenv.Folder(t), "cloud")
 }
 
 func TestDevelopmentCloud(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast.dev/integration/cloud"
 )
 
 // stage is a cloud, an administrator who asks, and what is there from the start:
@@ -97,7 +99,7 @@ func (s *stage) make(service, method, path, body string, at ...string) string {
 // becomes waits until a thing of a service has a status, and nothing to do.
 func (s *stage) becomes(service, path, kind, status string) {
 	s.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(cloud.Patience); ; time.Sleep(50 * time.Millisecond) {
 		_, text := s.send("admin", "GET", s.at[service]+path, "", nil)
 		var shown map[string]struct {
 			Status string
@@ -118,7 +120,7 @@ func (s *stage) clear() {
 	s.shown = ""
 	s.up()
 	asked := map[string]bool{}
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(cloud.Patience); ; time.Sleep(200 * time.Millisecond) {
 		_, text := s.request("2.1", "GET", "/servers?all_tenants=1&soft_deleted=1", "")
 		var left struct{ Servers []struct{ ID string } }
 		if err := json.Unmarshal([]byte(text), &left); err != nil {

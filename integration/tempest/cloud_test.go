@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	devcloud "holdfast.dev/dev/cloud"
 	"holdfast.dev/dev/companions/service"
+	"holdfast.dev/internal/testenv"
 )
 
 // cloud is a run of `holdfast dev`.
@@ -36,21 +36,8 @@ type cloud struct {
 // startCloud makes a cloud that ends with the test.
 func startCloud(t *testing.T, binary string) *cloud {
 	t.Helper()
-	// Not t.TempDir: PostgreSQL's account has to pass through.
-	dir, err := os.MkdirTemp("", "holdfast-tempest-")
-	if err == nil {
-		err = os.Chmod(dir, 0o711)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
 	c := &cloud{t: t, binary: binary}
-	c.command = exec.Command(binary, "dev", "--dir", filepath.Join(dir, "cloud"), "--driver", devcloud.DriverSimulated, "--hosts", "2", "--free-ports", "--json")
+	c.command = exec.Command(binary, "dev", "--dir", filepath.Join(testenv.Folder(t), "cloud"), "--driver", devcloud.DriverSimulated, "--hosts", "2", "--free-ports", "--json")
 	c.command.Stderr = &c.said
 	c.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	out, err := c.command.StdoutPipe()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	clouds "holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/testenv"
 )
 
 // cloud is one that runs, or has run, in a folder.
@@ -34,21 +35,10 @@ type cloud struct {
 // the command.
 func newCloud(t *testing.T, args ...string) *cloud {
 	t.Helper()
-	// Not t.TempDir: the accounts of PostgreSQL and QEMU have to pass through.
-	base, err := os.MkdirTemp("", "holdfast-walk-")
-	if err == nil {
-		err = os.Chmod(base, 0o711)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cloud{t: t, dir: filepath.Join(base, "cloud"), args: args}
+	c := &cloud{t: t, dir: filepath.Join(testenv.Folder(t), "cloud"), args: args}
 	t.Cleanup(func() {
 		if t.Failed() {
 			c.printLogs()
-		}
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
 		}
 	})
 	from := os.Getenv(imageKey)
