@@ -129,13 +129,7 @@ func (c *Caller) client(who identity.Identity, open newClient) (*gophercloud.Ser
 		return nil, err
 	}
 	provider.HTTPClient.Timeout = CallTimeout
-	var client *gophercloud.ServiceClient
-	for _, i := range interfaces {
-		if client, err = open(provider, gophercloud.EndpointOpts{Region: c.Region, Availability: i}); err == nil {
-			return client, nil
-		}
-	}
-	return nil, faults.Wrap(err, faults.Unavailable, CodeNoEndpoint, "the catalog lacks a service that the request needs")
+	return endpoint(provider, c.Region, "service that the request needs", open)
 }
 
 // get reads a document; what may not be seen isn't there, and neither is an id

@@ -9,7 +9,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	keystone "github.com/gophercloud/gophercloud/v2/openstack"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/identity"
 )
 
@@ -54,13 +53,7 @@ func (o *Owners) Client(ctx context.Context, projectID, trustID, service string)
 			return otherService(p, eo, service)
 		}
 	}
-	for _, i := range interfaces {
-		var client *gophercloud.ServiceClient
-		if client, err = open(provider, gophercloud.EndpointOpts{Region: o.Region, Availability: i}); err == nil {
-			return client, nil
-		}
-	}
-	return nil, faults.Wrap(err, faults.Unavailable, CodeNoEndpoint, "the catalog has no %s service", service)
+	return endpoint(provider, o.Region, service+" service", open)
 }
 
 // otherService is a client of a service that nothing more is known of.

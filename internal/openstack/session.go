@@ -83,13 +83,18 @@ func (s *Session) client(ctx context.Context, projectID, service string, open ne
 	if err != nil {
 		return nil, err
 	}
+	return endpoint(provider, s.options.Region, service+" service", open)
+}
+
+// endpoint opens a client of a service by the first of the interfaces by which the
+// catalog has it; what names it to who is told that it has none. Errors: Unavailable.
+func endpoint(provider *gophercloud.ProviderClient, region, what string, open newClient) (client *gophercloud.ServiceClient, err error) {
 	for _, i := range interfaces {
-		var c *gophercloud.ServiceClient
-		if c, err = open(provider, gophercloud.EndpointOpts{Region: s.options.Region, Availability: i}); err == nil {
-			return c, nil
+		if client, err = open(provider, gophercloud.EndpointOpts{Region: region, Availability: i}); err == nil {
+			return client, nil
 		}
 	}
-	return nil, faults.Wrap(err, faults.Unavailable, CodeNoEndpoint, "the catalog has no %s service", service)
+	return nil, faults.Wrap(err, faults.Unavailable, CodeNoEndpoint, "the catalog has no %s", what)
 }
 
 // login gives the provider of a project, which renews its token by itself.
