@@ -34,8 +34,8 @@ import (
 	"holdfast.dev/workers"
 )
 
-// deadline bounds what a test waits for; nothing asserts that it is quicker.
-const deadline = 4 * time.Minute
+// deadline bounds what a test waits for.
+const deadline = testenv.Patience
 
 // registry is a hostlink.Registry that remembers what it was told.
 type registry struct {

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/testenv"
 )
 
 func TestAgainstTheCompanion(t *testing.T) {
@@ -100,7 +101,7 @@ func TestAgainstTheCompanion(t *testing.T) {
 	if err := attach(other); err == nil || faults.As(err).Code != "InvalidVolume" {
 		t.Errorf("a volume in use: %v", err)
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testenv.Patience)
 	for err := release(true)(w); err != nil; err = release(true)(w) {
 		if !faults.Is(err, faults.Unavailable) || time.Now().After(deadline) {
 			t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/testenv"
 )
 
 // cut is a cloud whose answers are lost from some request on, once it was sent.
@@ -145,7 +146,7 @@ func (b *bench) killed(what string, start *resources.Call, do func(context.Conte
 		fresh.Data, fresh.Attributes = c.Data.Copy(), c.Attributes.Copy()
 		return &fresh
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testenv.Patience)
 	for n := 0; ; {
 		c := again(start)
 		b.cloud.after(n)

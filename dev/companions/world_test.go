@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast.dev/dev/companions/companiontest"
+	"holdfast.dev/internal/testenv"
 )
 
 // addresses are the services by their names in the contract; the version is
@@ -217,7 +218,7 @@ func (w *world) available(path, one string) {
 // until waits for a state.
 func (w *world) until(path, one string, is func(status string) bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
 		answer := w.ask("admin", "block-storage", "3.71", "GET", path, "", nil)
 		switch status := answer.TextAt(one, "status"); {
 		case is(status):

@@ -78,9 +78,9 @@ type Cloud struct {
 // Image is an id that servers may be made from: simulated hosts read no images.
 const Image = "00000000-0000-4000-8000-000000000001"
 
-// Patience is for what a machine that runs other tests too comes to in its own
-// time; what is promised within a time has that time.
-const Patience = 4 * time.Minute
+// Patience is for what has no time of its own; what is promised within a time has
+// that time.
+const Patience = testenv.Patience
 
 // Flavor is the flavor that servers get, OtherFlavor one that they can be resized to.
 const (

@@ -148,9 +148,8 @@ func tale(ctx workflow.Context, ref steps.Ref) error {
 	return nil
 }
 
-// patient is how long the tests wait for what happens elsewhere, on a machine
-// that runs other tests too.
-const patient = 4 * time.Minute
+// patient is how long the tests wait for what happens elsewhere.
+const patient = testenv.Patience
 
 // eventually waits until something holds.
 func (w *world) eventually(what string, holds func() bool) {

@@ -191,7 +191,7 @@ func TestCompanions(t *testing.T) {
 		cinder := cloud.At(t, cloud.Volume)
 		id := cinder.Want(202, token, "POST", "/v3/volumes", `{"volume": {"size": 1}}`).TextAt("volume", "id")
 		var shown *openstack.Volume
-		for deadline := time.Now().Add(time.Minute); shown == nil || shown.Status != "available"; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(testenv.Patience); shown == nil || shown.Status != "available"; time.Sleep(20 * time.Millisecond) {
 			var err error
 			if shown, err = caller.Volume(t.Context(), demo, id); err != nil || time.Now().After(deadline) {
 				t.Fatalf("%+v, %v", shown, err)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 )
 
 // shared are the servers that this process uses, made at first need.
@@ -44,6 +45,10 @@ func Run(m *testing.M) int {
 	}
 	return code
 }
+
+// Patience is how long tests wait for what comes in its own time on a machine that
+// does much else. Nothing asserts that it is quicker.
+const Patience = 4 * time.Minute
 
 // Waiting lets n of a package's tests run at once, instead of one for each
 // processor: of those that wait for most of their time. What the command line says

@@ -91,7 +91,7 @@ func Start(t testing.TB) *Cloud {
 // await waits until a service answers.
 func (c *Cloud) await(address string, done chan error) {
 	c.t.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
 		response, err := http.Get(address)
 		if err == nil {
 			_ = response.Body.Close() // that it answers is enough

@@ -20,6 +20,7 @@ import (
 	ct "holdfast.dev/dev/companions/companiontest"
 	"holdfast.dev/dev/companions/network"
 	"holdfast.dev/dev/companions/network/dataplane"
+	"holdfast.dev/internal/testenv"
 )
 
 func command(t *testing.T, name string, args ...string) string {
@@ -45,10 +46,10 @@ while [ $# -ge 2 ]; do ip route replace "$1" via "$2"; shift 2; done
 // until waits for a condition that another goroutine brings about.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testenv.Patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within a minute", what)
+			t.Fatalf("%s: not within %s", what, testenv.Patience)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

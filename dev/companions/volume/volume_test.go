@@ -61,7 +61,7 @@ func (f *fixture) work() *fixture {
 // becomes waits for a status; "" is for the thing to be gone.
 func (f *fixture) becomes(path, kind, status string) {
 	f.t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(testenv.Patience)
 	for {
 		got := f.Do("demo", "GET", path, "")
 		if got.Status == 404 && status == "" || got.TextAt(kind, "status") == status && status != "" {
