@@ -33,12 +33,11 @@ func BenchmarkClaim(b *testing.B) {
 	w.mustClaim(fences[0], 1)
 	cold := time.Since(began)
 	took := make([]time.Duration, placed)
-	for b.Loop() {
-		for i, f := range fences[1:] {
-			began := time.Now()
-			w.mustClaim(f, 1)
-			took[i] = time.Since(began)
-		}
+	// Once: a claim that is there is only found.
+	for i, f := range fences[1:] {
+		began := time.Now()
+		w.mustClaim(f, 1)
+		took[i] = time.Since(began)
 	}
 	slices.Sort(took)
 	at := func(share float64) time.Duration {

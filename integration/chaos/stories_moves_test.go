@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"slices"
+	"strings"
 
 	"holdfast.dev/internal/operations"
 )
@@ -70,7 +71,7 @@ func clouds() map[string][]story {
 // local completes the name of a point that is a step of the control worker.
 func (s story) local(point string) string {
 	for _, family := range []string{"records.", "placement."} {
-		if len(point) > len(family) && point[:len(family)] == family {
+		if strings.HasPrefix(point, family) {
 			return s.verb + ":" + point
 		}
 	}

@@ -65,6 +65,9 @@ var (
 	libvirtd = &daemon{name: "libvirtd", socket: Socket, command: start.Command()}
 )
 
+// patience is for a machine that does much else.
+const patience = 4 * time.Minute
+
 // start runs the daemon and waits until it listens.
 func (d *daemon) start() error {
 	_ = os.Remove("/run/" + d.name + ".pid") // of one that was killed
@@ -75,13 +78,15 @@ func (d *daemon) start() error {
 	if err := d.cmd.Start(); err != nil {
 		return err
 	}
-	for range 300 {
-		if conn, err := net.Dial("unix", d.socket); err == nil {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		conn, err := net.Dial("unix", d.socket)
+		if err == nil {
 			return conn.Close()
 		}
-		time.Sleep(50 * time.Millisecond)
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s does not listen: %w", d.name, err)
+		}
 	}
-	return fmt.Errorf("%s does not listen on %s", d.name, d.socket)
 }
 
 func (d *daemon) kill(t testing.TB) {
