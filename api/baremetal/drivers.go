@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/store/baremetal"
 )
 
 // interfaceSince are the versions that know an interface of a driver; the others
@@ -36,6 +37,10 @@ func (a *API) listDrivers(r *rest.Request) (*rest.Response, error) {
 			return nil, invalid("Can not specify ?detail=True and fields in the same request.")
 		}
 	}
+	hosts, err := baremetal.DriversHosts(r.Context(), a.DB.Pool, a.ConductorDownAfter)
+	if err != nil {
+		return nil, err
+	}
 	all := []map[string]any{}
 	for _, name := range a.Hardware.Types() {
 		t, err := a.Hardware.Type(name)
@@ -43,7 +48,7 @@ func (a *API) listDrivers(r *rest.Request) (*rest.Response, error) {
 			return nil, err
 		}
 		if kind != "classic" { // of those there are none any more
-			all = append(all, chosen(a.driverView(r, t, detailed), r.Query.Get("fields")))
+			all = append(all, chosen(a.driverView(r, t, hosts[name], detailed), r.Query.Get("fields")))
 		}
 	}
 	return rest.JSON(map[string]any{"drivers": all}), nil
@@ -71,13 +76,17 @@ func (a *API) showDriver(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(chosen(a.driverView(r, t, true), r.Query.Get("fields"))), nil
+	hosts, err := baremetal.DriversHosts(r.Context(), a.DB.Pool, a.ConductorDownAfter)
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(chosen(a.driverView(r, t, hosts[t.Name], true), r.Query.Get("fields"))), nil
 }
 
 // driverView is what clients are shown of a hardware type. Its hosts are the
-// conductors that work for it; requests about nodes need none to be accepted.
-func (a *API) driverView(r *rest.Request, t hardware.Type, detailed bool) map[string]any {
-	shown := map[string]any{"name": t.Name, "hosts": []string{}, "links": links(r, "drivers", t.Name)}
+// conductors that know it; descriptions of nodes need none to be accepted.
+func (a *API) driverView(r *rest.Request, t hardware.Type, hosts []string, detailed bool) map[string]any {
+	shown := map[string]any{"name": t.Name, "hosts": presented(hosts), "links": links(r, "drivers", t.Name)}
 	if r.At(v(14)) {
 		shown["properties"] = links(r, "drivers", t.Name, "properties")
 	}

@@ -40,6 +40,9 @@ func TestPowerIsRefused(t *testing.T) {
 	manual := c.enroll("root", `{"driver": "manual-management", "name": "hands"}`)
 	cleaning := c.enroll("root", `{"driver": "fake-hardware", "name": "clean"}`)
 	c.set(cleaning, "provision_state", "clean wait")
+	if hosts := c.ask("root", "1.115", "GET", "/v1/drivers/redfish", "").body["hosts"]; fmt.Sprint(hosts) != "[conductor-1]" {
+		t.Errorf("who knows redfish: %v", hosts)
+	}
 	vital := c.enroll("root", `{"driver": "fake-hardware", "name": "vital", "disable_power_off": true}`)
 	locked := c.enroll("root", `{"driver": "fake-hardware", "name": "busy"}`)
 	c.set(locked, "reservation", "conductor-9")

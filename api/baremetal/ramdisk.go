@@ -1,9 +1,9 @@
 package baremetal
 
 // Ramdisks: what the agent on a node asks and tells (contracts:
-// agent-protocol.json). They have no user's token, so that a node answers only
-// while an operation expects its ramdisk, and who isn't it is told no more than
-// that nothing is there.
+// agent-protocol.json). They have no user's token: a node is found only while an
+// operation expects its ramdisk, else nothing is there; and a heartbeat counts
+// only with the token that the node's ramdisk was given.
 
 import (
 	"crypto/rand"

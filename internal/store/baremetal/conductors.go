@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +32,21 @@ func BeatConductor(ctx context.Context, q store.Queryer, c Conductor) error {
 		return fmt.Errorf("heartbeat of conductor %s: %w", c.Hostname, store.Translate(err))
 	}
 	return nil
+}
+
+// DriversHosts are the conductors alive that know each hardware type, by name.
+func DriversHosts(ctx context.Context, q store.Queryer, downAfter time.Duration) (map[string][]string, error) {
+	rows, err := q.Query(ctx, `SELECT driver, array_agg(hostname ORDER BY hostname) FROM baremetal.conductors, unnest(drivers) driver
+		WHERE updated_at > now() - $1::interval GROUP BY driver`, downAfter)
+	if err != nil {
+		return nil, fmt.Errorf("conductors: %w", store.Translate(err))
+	}
+	hosts, driver, names := map[string][]string{}, "", []string(nil)
+	_, err = pgx.ForEachRow(rows, []any{&driver, &names}, func() error {
+		hosts[driver] = slices.Clone(names)
+		return nil
+	})
+	return hosts, store.Translate(err)
 }
 
 // ConductorOf is the conductor that works on a node: of those alive of its group
