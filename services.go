@@ -69,5 +69,5 @@ func (p *process) stackResources() (*resources.Activities, func(context.Context)
 	}
 	maps.Copy(types, resources.FromFiles(registry, cloud))
 	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: types,
-		MaxResources: p.cfg.Orchestration.MaxResources, Offer: p.starter.Offer}), beside, nil
+		MaxResources: p.cfg.Orchestration.MaxResources, MaxConfigs: p.cfg.Orchestration.MaxConfigs, Offer: p.starter.Offer}), beside, nil
 }

@@ -31,6 +31,8 @@ type Options struct {
 	// MaxResources bounds the resources of a stack and all that are nested in it;
 	// less than 0 is no bound.
 	MaxResources int
+	// MaxConfigs bounds the software configs of a project; less than 0 is no bound.
+	MaxConfigs int
 	// Offer is told of operations on nested stacks that may start; nil leaves them
 	// to the dispatcher. It must not block.
 	Offer func(operationID string)
@@ -57,6 +59,10 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 	a.o.Types = maps.Clone(o.Types)
 	if a.o.Types == nil {
 		a.o.Types = Types{}
+	}
+	for name, made := range map[string]func(context.Context, *Call) (any, error){"OS::Heat::SoftwareConfig": asGiven, "OS::Heat::StructuredConfig": asGiven,
+		"OS::Heat::CloudConfig": forCloudInit, "OS::Heat::MultipartMime": multipartMime} {
+		a.o.Types[name] = config{Activities: a, made: made}
 	}
 	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, template: groupTemplate, read: readGroup}
 	return a

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store"
 )
 
 // Type is what a type of resources does. Each method is called again for as long
@@ -71,6 +73,9 @@ type Call struct {
 	// Reference is what get_resource gives; nil is the physical id.
 	Reference any
 
+	// configs is where software configs are looked up; box opens them.
+	configs store.Queryer
+	box     *secrets.Box
 	// around is what a nested stack has to know of its parent.
 	around
 }

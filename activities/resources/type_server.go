@@ -26,11 +26,33 @@ const askedKey = "asked_for"
 
 // Create is idempotent by a tag, which is taken off once it is known which one it is.
 func (t Server) Create(ctx context.Context, c *Call) (time.Duration, error) {
+	restore, err := withUserData(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer restore()
 	wait, err := t.REST.Create(ctx, c)
 	if wait == 0 && err == nil {
 		addresses(c)
 	}
 	return wait, err
+}
+
+// withUserData has user data that is the id of a software config be what that says,
+// until it is restored.
+func withUserData(ctx context.Context, c *Call) (restore func(), err error) {
+	given := c.Properties
+	restore = func() { c.Properties = given }
+	if format := c.text("user_data_format"); format != "RAW" && format != "SOFTWARE_CONFIG" {
+		return restore, nil
+	}
+	text, err := c.ConfigOf(ctx, c.text("user_data"))
+	if err != nil {
+		return restore, err
+	}
+	c.Properties = given.Copy()
+	c.Properties.Set("user_data", text)
+	return restore, nil
 }
 
 // addresses fills in what follows from a server's addresses.
@@ -70,6 +92,11 @@ func (Server) Replaces(_, asked *value.Map, changed []string) bool {
 
 // Update is idempotent by what the server is.
 func (t Server) Update(ctx context.Context, c *Call, changed []string) (time.Duration, error) {
+	restore, err := withUserData(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer restore()
 	w, err := t.begin(ctx, c)
 	if err != nil {
 		return 0, err

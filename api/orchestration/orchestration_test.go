@@ -94,7 +94,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	}
 	c := &cloud{T: t, db: db, offers: &offers{}, trusts: &trusts{}}
 	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
-		MaxStacks: 3, MaxResources: 10, MaxPageSize: 1000}
+		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxPageSize: 1000}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice":  {UserID: "alice", UserName: "alice", ProjectID: "p1", Roles: []string{"member"}},

@@ -21,9 +21,9 @@ type API struct {
 	Types *resourcetype.Registry
 	// Trusts has users trust us; nil is nobody.
 	Trusts Trusts
-	// MaxStacks bounds the stacks of a project, MaxResources the resources of a
-	// stack; less than 0 is no bound.
-	MaxStacks, MaxResources int
+	// MaxStacks bounds the stacks of a project, MaxConfigs its software configs,
+	// MaxResources the resources of a stack; less than 0 is no bound.
+	MaxStacks, MaxConfigs, MaxResources int
 	// MaxPageSize bounds what a list gives at a time.
 	MaxPageSize int
 }

@@ -115,9 +115,10 @@ type Compute struct {
 // Orchestration is what the orchestration service does by configuration.
 type Orchestration struct {
 	PolicyFile string `koanf:"policy_file"`
-	// MaxStacks is how many stacks a project may have, MaxResources how many
-	// resources a stack; less than 0 is no bound.
+	// MaxStacks is how many stacks a project may have, MaxConfigs how many software
+	// configs, MaxResources how many resources a stack; less than 0 is no bound.
 	MaxStacks    int `koanf:"max_stacks_per_tenant"`
+	MaxConfigs   int `koanf:"max_software_configs_per_tenant"`
 	MaxResources int `koanf:"max_resources_per_stack"`
 	// ResourceTypes is a folder with types of resources beside those of Holdfast.
 	ResourceTypes string `koanf:"resource_types"`

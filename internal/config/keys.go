@@ -61,6 +61,7 @@ var keys = []Key{
 	{"compute.heal_instance_info_cache_interval", 600 * time.Second, "Time between two looks at servers' addresses in Neutron, whose events about them may be lost; 0 never looks (heal_instance_info_cache_interval)."},
 	{"orchestration.policy_file", "", "Policy file of the orchestration service, YAML, as compute.policy_file."},
 	{"orchestration.max_stacks_per_tenant", 512, "How many stacks a project may have; less than 0 is no bound (max_stacks_per_tenant)."},
+	{"orchestration.max_software_configs_per_tenant", 4096, "How many software configs a project may have; less than 0 is no bound (max_software_configs_per_tenant)."},
 	{"orchestration.max_resources_per_stack", 1000, "How many resources a stack may have; less than 0 is no bound (max_resources_per_stack)."},
 	{"orchestration.resource_types", "", "Folder with types of resources beside those of Holdfast, a YAML file each: see [resource-types.md](resource-types.md)."},
 

@@ -41,6 +41,10 @@ func (t *Type) Check(given *value.Map, at string, unknown func(name string) bool
 	return nil, &hot.Error{Class: hot.ValidationFailed, About: "Property error", Path: hot.Join(append([]string{at}, wrong.path...)...), Message: wrong.text}
 }
 
+// Check holds a value against the property alone, and gives it of its type with
+// every default filled in.
+func (p *Property) Check(v any) (any, error) { return check{}.value(p, v) }
+
 // problem is what is wrong, and where below the properties.
 type problem struct {
 	path []string
