@@ -283,7 +283,7 @@ func TestSuperseded(t *testing.T) {
 // database and done again. However often, a machine is turned once.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "bmc", "bmc.Power")
+	activitytest.Covers(t, "bmc", "bmc.Power", "bmc.Verify")
 	for _, driver := range []string{"redfish", "fake"} {
 		for _, target := range []provision.Power{provision.PowerOn, provision.PowerReboot} {
 			t.Run(driver+" "+string(target), func(t *testing.T) {
@@ -315,5 +315,35 @@ func TestActs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A look changes nothing, and says what its BMC does.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	w.machine.Put(sim.On)
+	var knife computetest.Knife
+	db := knife.Hold(t, w.db)
+	for at := 0; ; at++ {
+		knife.After(at)
+		out, err := w.activities(db).Verify(t.Context(), steps.NodeIn{Fence: w.fence})
+		if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
+			t.Fatal(err)
+		}
+		if knife.HasCut() {
+			continue
+		}
+		if err != nil || out.PowerState != string(provision.PowerOn) || out.BootMode != provision.UEFI || out.SecureBoot == nil || *out.SecureBoot {
+			t.Errorf("%+v, %v", out, err)
+		}
+		break
+	}
+	if asked := w.machine.Asked(); len(asked) > 0 || w.service.Sessions() > 0 {
+		t.Errorf("it was asked for %v; %d sessions are left", asked, w.service.Sessions())
+	}
+	w.fence.Generation--
+	if _, err := w.activities(w.db).Verify(t.Context(), steps.NodeIn{Fence: w.fence}); !faults.Is(err, faults.Superseded) {
+		t.Errorf("%v", err)
 	}
 }

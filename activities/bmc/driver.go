@@ -34,6 +34,8 @@ type driver interface {
 	power(ctx context.Context) (provision.Power, error)
 	// reset is sent once.
 	reset(ctx context.Context, r reset) error
+	// boots is how the machine boots, as far as its BMC says.
+	boots(ctx context.Context) firmware
 	// close lets go of the BMC, also when ctx has ended.
 	close(ctx context.Context)
 }

@@ -2,15 +2,20 @@ package records_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"holdfast.dev/activities/activitytest"
 	"holdfast.dev/activities/records"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/compute/computetest"
 )
@@ -68,6 +73,12 @@ var acts = map[string]func(*scene) act{
 			return r.ServerSpec(ctx, steps.ServerSpecIn{Fence: s.fence})
 		}
 	},
+	"records.Node": func(s *scene) act {
+		fence := s.node(operations.NodeManage, provision.Verifying)
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			return r.Node(ctx, steps.NodeIn{Fence: fence})
+		}
+	},
 	"records.Plugged": func(s *scene) act {
 		computetest.InTx(s, s.db, func(tx store.Tx) error {
 			if err := compute.InsertServerPorts(s.Context(), tx, s.server, []compute.ServerPort{{PortID: "a"}}); err != nil {
@@ -86,6 +97,41 @@ var acts = map[string]func(*scene) act{
 	},
 }
 
+// A step of an operation on a node is written, and shown, once however often.
+func TestNodesAgain(t *testing.T) {
+	t.Parallel()
+	activitytest.InDatabase(t, func(t *testing.T) activitytest.Act {
+		w := newWorld(t)
+		fence := w.node(operations.NodeManage, provision.Verifying)
+		return activitytest.Act{DB: w.db, Do: func(ctx context.Context, db *store.DB) (any, error) {
+			r := records.New(db, engine.New(db, baremetal.Locks()), func(string) {})
+			return r.Advance(ctx, steps.AdvanceIn{Fence: fence, Step: operations.StepVerify, Attempt: 1, Node: &steps.NodeMove{State: string(provision.Verifying)}})
+		}}
+	})
+}
+
+// node has an operation begun on a node in a state, and gives its fence.
+func (w *world) node(kind operations.Kind, state provision.State) steps.Fence {
+	w.Helper()
+	n := &baremetal.Node{UUID: uuid.NewString(), Driver: "fake-hardware", ProvisionState: state}
+	for _, empty := range []*json.RawMessage{&n.DriverInfo, &n.InstanceInfo, &n.DriverInternalInfo, &n.Properties, &n.Extra, &n.NetworkData,
+		&n.RAIDConfig, &n.TargetRAIDConfig, &n.CleanStep, &n.DeployStep, &n.ServiceStep} {
+		*empty = json.RawMessage(`{}`)
+	}
+	var accepted engine.Accepted
+	computetest.InTx(w, w.db, func(tx store.Tx) (err error) {
+		if err := baremetal.Nodes.Create(w.Context(), tx, n); err != nil {
+			return err
+		}
+		if accepted, err = w.engine.Accept(w.Context(), tx, engine.Request{Kind: kind, ResourceID: n.UUID}); err != nil {
+			return err
+		}
+		return baremetal.Reserve(w.Context(), tx, n.UUID, "conductor-1")
+	})
+	_, fence := w.begin(accepted.OperationID)
+	return fence
+}
+
 // Every step, done twice and killed at each of its round trips.
 func TestAgain(t *testing.T) {
 	t.Parallel()
@@ -100,7 +146,7 @@ func TestAgain(t *testing.T) {
 				_, s.fence = s.begin(s.accept(operations.ServerBuild, s.server, servers.TaskScheduling))
 				do := in(s)
 				return activitytest.Act{DB: w.db, Do: func(ctx context.Context, db *store.DB) (any, error) {
-					return do(ctx, records.New(db, engine.New(db, compute.Resource()), func(string) {}))
+					return do(ctx, records.New(db, engine.New(db, compute.Resource(), baremetal.Locks()), func(string) {}))
 				}}
 			})
 		})

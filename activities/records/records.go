@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 )
 
 // Activities implements steps.RecordsActivities.
@@ -59,6 +60,11 @@ func (a *Activities) Advance(ctx context.Context, in steps.AdvanceIn) (out steps
 		}
 		kind, id := subject(in.Fence.OperationID)
 		spec, _ := operations.Lookup(kind)
+		if in.Node != nil && out.Step == in.Step {
+			if err := baremetal.Move(ctx, tx, id, *in.Node); err != nil {
+				return err
+			}
+		}
 		return resources[spec.Resource].show(ctx, tx, kind, id, out.Step, in.Message)
 	})
 	return out, err

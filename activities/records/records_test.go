@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
@@ -34,7 +35,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{T: t, db: computetest.Open(t)}
-	w.engine = engine.New(w.db, compute.Resource())
+	w.engine = engine.New(w.db, compute.Resource(), baremetal.Locks())
 	w.records = records.New(w.db, w.engine, func(id string) { w.offered = append(w.offered, id) })
 	return w
 }

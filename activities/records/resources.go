@@ -139,7 +139,8 @@ func briefNode(ctx context.Context, tx store.Tx, out *steps.BeginOut) (err error
 	return err
 }
 
-// showNode shows nothing: the request has said what is being done.
+// showNode shows nothing: the request, or the step itself, has said what is being
+// done.
 func showNode(context.Context, store.Tx, operations.Kind, string, string, string) error { return nil }
 
 func publishNode(ctx context.Context, tx store.Tx, id string, in steps.FinishIn) error {

@@ -3,6 +3,8 @@ package baremetal
 // Who may do what to a node: its owner and lessee, and whom the rules let.
 
 import (
+	"cmp"
+
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/policy"
@@ -87,6 +89,18 @@ func unlocked(n *baremetal.Node) error {
 		return nil
 	}
 	return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
+}
+
+// unheld refuses a node that an operation has, be anybody at work on it or not.
+func unheld(n *baremetal.Node) error {
+	if n.OperationID == nil {
+		return unlocked(n)
+	}
+	by := n.Reservation
+	if by == nil {
+		by = n.ConductorAffinity
+	}
+	return provision.Locked(provision.Node{ID: n.UUID, Reservation: *cmp.Or(by, n.OperationID)})
 }
 
 // mayList is the project whose nodes the caller may list; empty is everybody's.

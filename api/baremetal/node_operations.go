@@ -16,7 +16,7 @@ import (
 // the starter. Errors: Conflict, somebody works on the node; NotFound, there is no
 // conductor for it.
 func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operations.Kind, input any) (engine.Accepted, error) {
-	if err := unlocked(n); err != nil {
+	if err := unheld(n); err != nil {
 		return engine.Accepted{}, err
 	}
 	conductor, err := baremetal.ConductorOf(r.Context(), tx, n, a.ConductorDownAfter)

@@ -304,7 +304,7 @@ func (a *API) deleteNode(r *rest.Request) (*rest.Response, error) {
 
 // mayGo says whether a node can be taken away.
 func mayGo(n *baremetal.Node) error {
-	if err := unlocked(n); err != nil {
+	if err := unheld(n); err != nil {
 		return err
 	}
 	switch {

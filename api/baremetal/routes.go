@@ -45,6 +45,8 @@ type API struct {
 // Starter starts operations after the commit.
 type Starter interface {
 	Offer(operationID string)
+	// Knock has a running operation look at what is new.
+	Knock(operationID string)
 }
 
 // Service makes the service for rest.New.
@@ -86,6 +88,7 @@ func (a *API) nodeOperations() []rest.Operation {
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Targeted: true, Success: 204, Handler: a.deleteNode},
 		{Method: "GET", Path: one + "/states", Policy: rule + "get_states", Targeted: true, Success: 200, Handler: a.showStates},
 		{Method: "PUT", Path: one + "/states/power", Policy: rule + "set_power_state", Targeted: true, Success: 202, Handler: a.setPower},
+		{Method: "PUT", Path: one + "/states/provision", Policy: rule + "set_provision_state", Targeted: true, Success: 202, Handler: a.setProvision},
 		{Method: "PUT", Path: one + "/maintenance", Policy: rule + "set_maintenance", Targeted: true, Success: 202, Handler: a.setMaintenance},
 		{Method: "DELETE", Path: one + "/maintenance", Policy: rule + "clear_maintenance", Targeted: true, Success: 202, Handler: a.clearMaintenance},
 		traits(rest.Operation{Method: "GET", Path: one + "/traits", Policy: rule + "traits:list", Success: 200, Handler: a.listTraits}),

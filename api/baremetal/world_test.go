@@ -30,6 +30,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 type nobody struct{}
 
 func (nobody) Offer(string) {}
+func (nobody) Knock(string) {}
 
 // cloud is the API and its database.
 type cloud struct {

@@ -128,6 +128,7 @@ func (s *Service) routes() http.Handler {
 	}))
 	mux.HandleFunc("GET "+root+"Systems/{id}", s.entered(s.of(showSystem)))
 	mux.HandleFunc("POST "+root+"Systems/{id}/Actions/ComputerSystem.Reset", s.entered(s.of(resetSystem)))
+	s.inventoryRoutes(mux)
 	return mux
 }
 
@@ -154,6 +155,8 @@ func showSystem(w http.ResponseWriter, _ *http.Request, m *Machine) {
 	}
 	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
 		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical",
+		"Boot":       map[string]any{"BootSourceOverrideMode": "UEFI", "BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"},
+		"SecureBoot": link(self + "/SecureBoot"),
 		"Actions": map[string]any{"#ComputerSystem.Reset": map[string]any{"target": self + "/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": allowed}}})
 }

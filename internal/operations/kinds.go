@@ -108,6 +108,8 @@ const (
 const (
 	// NodePower turns a node on or off, or has it start anew.
 	NodePower Kind = "node.power"
+	// NodeManage looks whether a node that was enrolled can be reached.
+	NodeManage Kind = "node.manage"
 	// NodeRecover ends an operation whose workflow died by other hands than the
 	// engine's: it is finished forward past its point of no return, or undone.
 	NodeRecover Kind = "node.recover"
@@ -201,6 +203,8 @@ const (
 	StepMove     = "move"
 	// StepPower is a change of a node's power.
 	StepPower = "power"
+	// StepVerify is a look at a node's BMC.
+	StepVerify = "verify"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
 	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
@@ -260,6 +264,7 @@ var specs = []Spec{
 	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
 
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
+	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
 	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 }
 

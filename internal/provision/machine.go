@@ -112,11 +112,42 @@ func (p Position) Apply(event Event, target State) (Position, error) {
 		return p, faults.New(faults.Conflict, "InvalidState",
 			"Can not transition from state '%s' on event '%s' (no defined transition)", p.State, event)
 	}
+	return Position{State: to, Target: targetIn(to, target)}, nil
+}
+
+// Move gives the position of a node whose operation shows it in another state; an
+// event leads there, or it is there already. The work keeps its target. Errors:
+// Internal, no event does.
+func (p Position) Move(to State) (Position, error) {
+	for _, event := range events {
+		if next, ok := Next(p.State, event); ok && next == to && to != p.State {
+			return p.Apply(event, p.Target)
+		}
+	}
+	if to == p.State {
+		return p, nil
+	}
+	return p, faults.New(faults.Internal, "InvalidState", "no event leads from state '%s' to '%s'", p.State, to)
+}
+
+// Fail gives the position of a node whose work has come to nothing, wherever that
+// was; one that nothing was done to stays.
+func (p Position) Fail() Position {
+	for _, event := range []Event{EventFail, EventAbort} {
+		if to, ok := Next(p.State, event); ok && byState[p.State].Class != Failed {
+			return Position{State: to, Target: targetIn(to, p.Target)}
+		}
+	}
+	return p
+}
+
+// targetIn is where the work leads in a state: nowhere where a node stays by right.
+func targetIn(to, target State) State {
 	switch {
 	case byState[to].Class == Stable:
-		target = None
+		return None
 	case target == None:
-		target = byState[to].Target
+		return byState[to].Target
 	}
-	return Position{State: to, Target: target}, nil
+	return target
 }

@@ -327,3 +327,37 @@ func TestEveryStateLeadsToAStableOne(t *testing.T) {
 		}
 	}
 }
+
+// A node is moved along transitions alone, and where it is it may stay; its work
+// keeps its target until it has come to rest.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	for _, from := range provision.States() {
+		for _, to := range provision.States() {
+			leads := from.State == to.State
+			for _, e := range provision.Events() {
+				next, ok := provision.Next(from.State, e)
+				leads = leads || ok && next == to.State
+			}
+			p := provision.Position{State: from.State, Target: from.Target}
+			if from.State == provision.Cleaning {
+				p.Target = provision.Manageable
+			}
+			got, err := p.Move(to.State)
+			if (err == nil) != leads {
+				t.Errorf("%s to %s: %v", from.State, to.State, err)
+			}
+			if err == nil && (got.State != to.State || to.State.Stable() && to.State != from.State && got.Target != provision.None) {
+				t.Errorf("%s to %s: %+v", from.State, to.State, got)
+			}
+		}
+		failed := provision.Position{State: from.State, Target: from.Target}.Fail()
+		if (from.State.Transient() || from.Class == provision.Held) == (failed.State == from.State) || failed.State.Transient() {
+			t.Errorf("%s fails to %+v", from.State, failed)
+		}
+	}
+	manual := provision.Position{State: provision.Cleaning, Target: provision.Manageable}
+	if waits, err := manual.Move(provision.CleanWait); err != nil || waits.Target != provision.Manageable || waits.Fail().Target != provision.Manageable {
+		t.Errorf("%+v, %v", waits, err)
+	}
+}

@@ -135,5 +135,8 @@ func (s State) Transient() bool {
 	return class == Working || class == Waiting
 }
 
+// Busy says whether somebody is at work on a node in this state, and doesn't wait.
+func (s State) Busy() bool { return byState[s].Class == Working }
+
 // Stable says whether a node stays in this state by right.
 func (s State) Stable() bool { return byState[s].Class == Stable }

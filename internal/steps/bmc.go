@@ -41,12 +41,28 @@ type NodePowerOut struct {
 	Pending bool `json:"pending,omitempty"`
 }
 
+// NodeIn names the operation that a node is looked at for.
+type NodeIn struct {
+	Fence Fence `json:"fence"`
+}
+
+// NodeVerifyOut is what a node's BMC has said of it.
+type NodeVerifyOut struct {
+	// PowerState is as in NodePowerOut.
+	PowerState string `json:"power_state,omitempty"`
+	// BootMode is "uefi" or "bios"; empty, and SecureBoot nil, if the BMC doesn't say.
+	BootMode   string `json:"boot_mode,omitempty"`
+	SecureBoot *bool  `json:"secure_boot,omitempty"`
+}
+
 // BMCActivities is implemented by activities/bmc. Every method is idempotent by
 // observing before it acts, and by notes of what has been sent.
 type BMCActivities interface {
 	// Power: errors Invalid (the node can't be reached by what its row says, or its
 	// BMC refuses), Conflict (it doesn't come to the state in time), Superseded.
 	Power(context.Context, NodePowerIn) (NodePowerOut, error)
+	// Verify: errors Invalid (as Power), Superseded.
+	Verify(context.Context, NodeIn) (NodeVerifyOut, error)
 }
 
 // BMC is the family's caller.
@@ -60,9 +76,17 @@ func conductorStep(name string) Step {
 		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
 }
 
-var bmcPower = conductorStep("bmc.Power")
+var (
+	bmcPower  = conductorStep("bmc.Power")
+	bmcVerify = conductorStep("bmc.Verify")
+)
 
 // Power changes a node's power, by a conductor of its group.
 func (bmcSteps) Power(ctx workflow.Context, group string, in NodePowerIn) (NodePowerOut, error) {
 	return call[NodePowerOut](ctx, bmcPower, ConductorQueue(group), in)
+}
+
+// Verify looks at a node by what its row says of its BMC.
+func (bmcSteps) Verify(ctx workflow.Context, group string, in NodeIn) (NodeVerifyOut, error) {
+	return call[NodeVerifyOut](ctx, bmcVerify, ConductorQueue(group), in)
 }

@@ -151,6 +151,8 @@ type AdvanceIn struct {
 	Settle []Settlement        `json:"settle,omitempty"`
 	// Message is shown with the step, for example why the last host was left.
 	Message string `json:"message,omitempty"`
+	// Node is what the step shows of a node; nil leaves it.
+	Node *NodeMove `json:"node,omitempty"`
 }
 
 // Settlement says what became of an effect.
@@ -242,6 +244,7 @@ type HostOut struct {
 // RecordsActivities is implemented by activities/records.
 type RecordsActivities interface {
 	MovingActivities
+	NodeActivities
 	Begin(context.Context, BeginIn) (BeginOut, error)
 	Advance(context.Context, AdvanceIn) (AdvanceOut, error)
 	Finish(context.Context, FinishIn) (FinishOut, error)

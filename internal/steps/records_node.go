@@ -1,6 +1,12 @@
 package steps
 
-// What workflows read and make true of a node's row.
+// Family records: what workflows read and make true of a node's row.
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/workflow"
+)
 
 // NodeBrief is what a workflow needs to know of a node.
 type NodeBrief struct {
@@ -14,9 +20,36 @@ type NodeBrief struct {
 	PowerState     string `json:"power_state,omitempty"`
 }
 
+// NodeMove is where a node's operation shows it from a step on.
+type NodeMove struct {
+	// State is its provision state: one that an event leads to, or the one that it is
+	// in. While the node waits or is held nobody is shown at work on it.
+	State string `json:"state"`
+}
+
 // NodeOutcome is what a finished operation makes true of a node's row. A nil
 // field stays as it is; its target power and its reservation are always cleared,
 // and a fault is its last error.
 type NodeOutcome struct {
 	PowerState *string `json:"power_state,omitempty"`
+	// State is where the node has come to in its life; empty leaves it where it is.
+	State string `json:"state,omitempty"`
+	// Failed has the node be where its work fails to, whatever it was at.
+	Failed     bool    `json:"failed,omitempty"`
+	BootMode   *string `json:"boot_mode,omitempty"`
+	SecureBoot *bool   `json:"secure_boot,omitempty"`
+}
+
+// NodeActivities are those of the records about nodes.
+type NodeActivities interface {
+	// Node reads the row of the fenced operation's node. Errors: Superseded.
+	Node(context.Context, NodeIn) (NodeBrief, error)
+}
+
+var recordsNode = localStep("records.Node")
+
+// Node reads the row of the fenced operation's node, and what others have written
+// there for it.
+func (recordsSteps) Node(ctx workflow.Context, in NodeIn) (NodeBrief, error) {
+	return call[NodeBrief](ctx, recordsNode, "", in)
 }

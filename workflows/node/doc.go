@@ -17,5 +17,6 @@ import (
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.NodePower:   Power,
+	operations.NodeManage:  Manage,
 	operations.NodeRecover: Recover,
 }

@@ -25,6 +25,19 @@ func powering(target provision.Power, change ...func(*world)) func() *world {
 	}
 }
 
+// moving is a node on which an operation of a kind begins that shows it in a state.
+func moving(kind operations.Kind, state provision.State, change ...func(*world)) func() *world {
+	return func() *world {
+		w := &world{power: provision.PowerOff, sent: map[string]bool{}}
+		info, _ := provision.Lookup(state)
+		w.Kind, w.was = kind, provision.Position{State: state, Target: info.Target}
+		for _, f := range change {
+			f(w)
+		}
+		return w
+	}
+}
+
 func slow(w *world)   { w.pending = 3 }
 func broken(w *world) { w.broken = true }
 func blind(w *world)  { w.broken, w.blind = true, true }
@@ -49,6 +62,11 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost after it was told", World: powering(provision.PowerReboot, slow, lostAt(operations.StepPower)), Ends: "done, power on"},
 	{Name: "lost, and refused by its BMC", World: powering(provision.PowerReboot, broken, lostAt(operations.StepPower)),
 		Ends: "failed, power off: Failed to change power state to 'power on' by 'rebooting': it can't work"},
+	{Name: "verified", World: moving(operations.NodeManage, provision.Verifying), Ends: "done, power off, manageable"},
+	{Name: "verified, with a BMC that says nothing", World: moving(operations.NodeManage, provision.Verifying, blind),
+		Ends: "failed, enroll: Failed to get power state for node n. Error: it can't work"},
+	{Name: "lost when it was verified", World: moving(operations.NodeManage, provision.Verifying, lostAt(operations.StepVerify)),
+		Ends: "done, enroll: The manage was interrupted by an operator or a fault of the control plane and has been undone."},
 }
 
 var play = workflowtest.Play[*world]{Workflows: Workflows, Scenes: scenes, Allowed: allowed, Strikes: []workflowtest.Strike{
@@ -61,10 +79,10 @@ var noneTakesIt = temporal.NewHeartbeatTimeoutError()
 // used fails it.
 func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	if strings.HasPrefix(s.Name, "cancelled") {
-		beyond := step == "bmc.Power" || step == "records.Finish" || w.Spec().Forward()
+		beyond := step == "bmc.Power" || step == "records.Finish" && w.Kind == operations.NodePower || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
-	return step == "bmc.Power" && s.Times != 3 && strings.HasPrefix(end, "failed")
+	return strings.HasPrefix(step, "bmc.") && s.Times != 3 && strings.HasPrefix(end, "failed")
 }
 
 func TestEvery(t *testing.T) {

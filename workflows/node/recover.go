@@ -11,6 +11,7 @@ package node
 //	dead kind  what is true after
 //	power      before the step power as it was; from there on the node is brought to
 //	           the state that was asked for, and what has been sent isn't sent again
+//	manage     the node is in enroll
 //
 // The user reads what happened as the node's last error unless the work was finished.
 
@@ -36,7 +37,8 @@ type recovery struct {
 }
 
 var recoveries = map[operations.Kind]recovery{
-	operations.NodePower: {finish: power, undone: unchanged},
+	operations.NodePower:  {finish: power, undone: unchanged},
+	operations.NodeManage: {undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.

@@ -33,11 +33,14 @@ const (
 )
 
 var onTemporal = map[string]workflowtest.Recital[*world]{
-	"power-done":      {World: powering(provision.PowerReboot, slow), Status: isCompleted, Ends: "done, power on"},
-	"power-failed":    {World: powering(provision.PowerOn, broken), Status: isFailed, Ends: "failed, power off: Failed to change power state to 'power on' by 'power on': it can't work"},
-	"power-cancelled": {World: powering(provision.PowerOn), Cancel: 1, ByRow: true, Status: isCanceled, Ends: "cancelled: the operation was cancelled"},
-	"power-late":      {World: powering(provision.PowerOn, slow), Cancel: 3, Status: isCompleted, Ends: "done, power on"},
-	"recover-power":   {World: powering(provision.PowerOn, lostAt(operations.StepPower)), Status: isCompleted, Ends: "done, power on"},
+	"power-done":       {World: powering(provision.PowerReboot, slow), Status: isCompleted, Ends: "done, power on"},
+	"power-failed":     {World: powering(provision.PowerOn, broken), Status: isFailed, Ends: "failed, power off: Failed to change power state to 'power on' by 'power on': it can't work"},
+	"power-cancelled":  {World: powering(provision.PowerOn), Cancel: 1, ByRow: true, Status: isCanceled, Ends: "cancelled: the operation was cancelled"},
+	"power-late":       {World: powering(provision.PowerOn, slow), Cancel: 3, Status: isCompleted, Ends: "done, power on"},
+	"manage-done":      {World: moving(operations.NodeManage, provision.Verifying), Status: isCompleted, Ends: "done, power off, manageable"},
+	"manage-failed":    {World: moving(operations.NodeManage, provision.Verifying, blind), Status: isFailed, Ends: "failed, enroll: Failed to get power state for node n. Error: it can't work"},
+	"manage-cancelled": {World: moving(operations.NodeManage, provision.Verifying), Cancel: 2, Status: isCanceled, Ends: "cancelled, enroll: By request, the verification was aborted"},
+	"recover-power":    {World: powering(provision.PowerOn, lostAt(operations.StepPower)), Status: isCompleted, Ends: "done, power on"},
 	"recover-undone": {World: powering(provision.PowerOn, lostAt("")), Status: isCompleted,
 		Ends: "done: The power was interrupted by an operator or a fault of the control plane and has been undone."},
 	"recover-failed": {World: powering(provision.PowerOn, broken, lostAt(operations.StepPower)), Status: isFailed,

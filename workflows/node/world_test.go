@@ -21,6 +21,8 @@ type world struct {
 	power         provision.Power
 	pending       int
 	broken, blind bool
+	// was is where the node is in its life.
+	was provision.Position
 
 	outcome *steps.NodeOutcome
 	// sent are the names of the acts that the BMC was told of.
@@ -30,14 +32,34 @@ type world struct {
 var errBad = faults.New(faults.Invalid, "Bad", "it can't work")
 
 func (w *world) String() string {
-	return fmt.Sprintf("%s finished %d as %q: %+v, power %s, sent %v", w.Step, w.Finished, w.Result, w.outcome, w.power, w.sent)
+	return fmt.Sprintf("%s finished %d as %q: %+v, power %s, sent %v, %v", w.Step, w.Finished, w.Result, w.outcome, w.power, w.sent, w.was)
 }
 
 func (w *world) Brief(out *steps.BeginOut) {
-	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off"}
+	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", ProvisionState: string(w.was.State)}
 }
 
-func (w *world) Publish(in steps.FinishIn) { w.outcome = in.Node }
+// Move and Publish keep the node's place as internal/store/baremetal does.
+func (w *world) Move(m steps.NodeMove) { w.to(provision.State(m.State)) }
+
+func (w *world) to(state provision.State) {
+	now, err := w.was.Move(state)
+	if err != nil {
+		w.Broke("%v", err)
+	}
+	w.was = now
+}
+
+func (w *world) Publish(in steps.FinishIn) {
+	w.outcome = in.Node
+	switch {
+	case in.Node == nil:
+	case in.Node.Failed:
+		w.was = w.was.Fail()
+	case in.Node.State != "":
+		w.to(provision.State(in.Node.State))
+	}
+}
 
 func (w *world) Families() map[string]any { return map[string]any{"bmc": bmc{w}} }
 
@@ -68,7 +90,18 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 	})
 }
 
-// Check: the row says the machine's power, which was changed under one name.
+// Verify looks at the machine.
+func (b bmc) Verify(_ context.Context, in steps.NodeIn) (steps.NodeVerifyOut, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "bmc.Verify", in.Fence, func() (out steps.NodeVerifyOut, err error) {
+		if w.blind {
+			return out, errBad
+		}
+		return steps.NodeVerifyOut{PowerState: string(w.power), BootMode: provision.UEFI}, nil
+	})
+}
+
+// Check: nobody works on the node, whatever became of it; the row says the machine's power, which was changed under one name.
 func (w *world) Check(t *testing.T) {
 	t.Helper()
 	if w.outcome == nil {
@@ -77,6 +110,9 @@ func (w *world) Check(t *testing.T) {
 	}
 	if said := w.outcome.PowerState; said != nil && *said != string(w.power) {
 		t.Errorf("the row says %s of a node with %s", *said, w.power)
+	}
+	if w.was.State.Transient() {
+		t.Errorf("the operation is over, and the node is in %q", w.was.State)
 	}
 	if len(w.sent) > 1 {
 		t.Errorf("it was sent under more than one name: %v", w.sent)
@@ -88,6 +124,9 @@ func (w *world) End() string {
 	s := string(w.Result)
 	if w.outcome != nil && w.outcome.PowerState != nil {
 		s += ", " + *w.outcome.PowerState
+	}
+	if w.was.State != "" {
+		s += ", " + string(w.was.State)
 	}
 	if w.Fault != nil {
 		s += ": " + w.Fault.Message

@@ -33,6 +33,9 @@ type Outcome struct {
 	Stack, StackOnFailure, StackOnCancel *steps.StackOutcome
 	// Node and NodeOnFailure are the same of a node.
 	Node, NodeOnFailure *steps.NodeOutcome
+	// Cancelled is what the user reads of one that was cancelled; empty is
+	// ErrCancelled's.
+	Cancelled string
 	// Fault is read by the user although the story succeeded: a recovery's
 	// account of the operation that was lost.
 	Fault *steps.Fault
@@ -85,6 +88,9 @@ func (s *Saga) succeed(outcome Outcome) error {
 func (s *Saga) fail(outcome Outcome, story error) error {
 	workflow.GetLogger(s.ctx).Info("the story failed", "step", s.step, "attempt", s.attempt, "error", story)
 	fault := faultOf(story)
+	if outcome.Cancelled != "" && fault.Code == ErrCancelled.Code {
+		fault.Message = outcome.Cancelled
+	}
 	if err := s.UndoAll(fault.Message); err != nil {
 		return err
 	}

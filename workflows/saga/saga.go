@@ -164,11 +164,13 @@ type Move struct {
 	Settle []steps.Settlement
 	// Message is shown with the step.
 	Message string
+	// Node is what the step shows of a node.
+	Node *steps.NodeMove
 }
 
 // empty says that nothing changes but the step.
 func (m Move) empty() bool {
-	return m.Host == "" && m.Message == "" && len(m.Intend) == 0 && len(m.Settle) == 0
+	return m.Host == "" && m.Message == "" && m.Node == nil && len(m.Intend) == 0 && len(m.Settle) == 0
 }
 
 // Step moves the story on: the step and its ledger lines are written before
@@ -233,7 +235,7 @@ func (s *Saga) advance(name string, move Move) error {
 	}
 	out, err := steps.Records.Advance(s.ctx, steps.AdvanceIn{
 		Fence: s.Fence, Step: name, Attempt: s.attempt,
-		Host: move.Host, Intend: move.Intend, Settle: move.Settle, Message: move.Message,
+		Host: move.Host, Intend: move.Intend, Settle: move.Settle, Message: move.Message, Node: move.Node,
 	})
 	if err != nil {
 		return err

@@ -72,6 +72,9 @@ type Modelled interface {
 	String() string
 }
 
+// Mover is a world whose resource is shown to be elsewhere from a step on.
+type Mover interface{ Move(steps.NodeMove) }
+
 func (m *Model) model() *Model { return m }
 
 // Spec is the kind's.
@@ -166,8 +169,23 @@ func (r rows) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOut, 
 				m.Broke("there is no step %s", in.Step)
 			}
 			m.Step = in.Step
+			if mover, ok := r.w.(Mover); ok && in.Node != nil {
+				mover.Move(*in.Node)
+			}
 		}
 		return steps.AdvanceOut{Step: m.Step, CancelRequested: m.CancelRequested}, nil
+	})
+}
+
+// Node is what Brief says of a world whose resource is a node.
+func (r rows) Node(_ context.Context, in steps.NodeIn) (steps.NodeBrief, error) {
+	return Fenced(r.w, "records.Node", in.Fence, func() (steps.NodeBrief, error) {
+		var out steps.BeginOut
+		r.w.Brief(&out)
+		if out.Node == nil {
+			return steps.NodeBrief{}, errInvalid
+		}
+		return *out.Node, nil
 	})
 }
 

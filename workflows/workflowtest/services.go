@@ -84,6 +84,11 @@ func (r records) Plugged(_ context.Context, in steps.PluggedIn) (steps.PluggedOu
 	})
 }
 
+// Node is no server's: the world has no nodes.
+func (r records) Node(context.Context, steps.NodeIn) (steps.NodeBrief, error) {
+	return steps.NodeBrief{}, errInvalid
+}
+
 // VolumePatience is how long the model's Cinder may take.
 const VolumePatience = time.Minute
 

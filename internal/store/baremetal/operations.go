@@ -5,6 +5,7 @@ package baremetal
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
@@ -21,7 +22,7 @@ func Locks() engine.Resource {
 // abandon says of a node whose operation ended without having begun that nobody
 // works on it, and why that came to nothing. The caller holds the row.
 func abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations.Result, f *steps.Fault) error {
-	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{}, f)
+	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{Failed: op.Kind != operations.NodePower}, f)
 }
 
 // Brief is what a workflow needs to know of a node.
@@ -31,8 +32,8 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 		return nil, err
 	}
 	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState)}
-	if n.Reservation != nil {
-		b.Conductor = *n.Reservation
+	if n.ConductorAffinity != nil {
+		b.Conductor = *n.ConductorAffinity
 	}
 	if n.PowerState != nil {
 		b.PowerState = *n.PowerState
@@ -42,7 +43,7 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 
 // Reserve says of a node that a conductor works on it.
 func Reserve(ctx context.Context, tx store.Tx, id, conductor string) error {
-	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET reservation = $2 WHERE uuid = $1`, id, conductor)
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET reservation = $2, conductor_affinity = $2 WHERE uuid = $1`, id, conductor)
 	if err != nil {
 		return fmt.Errorf("reserve node %s: %w", id, store.Translate(err))
 	}
@@ -59,6 +60,43 @@ func AwaitPower(ctx context.Context, tx store.Tx, id string, target provision.Po
 	return nil
 }
 
+// Enter says of a node that an event has happened to it, in the transaction of
+// who asked for that; target is as in provision.Position.Apply. What is begun by it
+// forgets what went wrong before. Errors: Conflict.
+func Enter(ctx context.Context, tx store.Tx, n *Node, event provision.Event, target provision.State, begins bool) error {
+	to, err := n.Position().Apply(event, target)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET provision_state = $2, target_provision_state = NULLIF($3, ''), provision_updated_at = now(),
+			last_error = CASE WHEN NOT $4 THEN last_error END WHERE uuid = $1`, n.UUID, to.State, to.Target, begins)
+	if err != nil {
+		return fmt.Errorf("%s of node %s: %w", event, n.UUID, store.Translate(err))
+	}
+	return nil
+}
+
+// Move shows a node where its operation says that it is. Nobody is at work on one
+// that waits or is held; otherwise the conductor is that had it before. The caller
+// has checked the fence. Errors: Internal, no event leads there.
+func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
+	n, err := Nodes.Find(ctx, tx, id, false)
+	if err != nil {
+		return err
+	}
+	to, err := n.Position().Move(provision.State(m.State))
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET provision_state = $2, target_provision_state = NULLIF($3, ''),
+			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
+			reservation = CASE WHEN $4 THEN conductor_affinity END WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy())
+	if err != nil {
+		return fmt.Errorf("move node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
 // Publish makes o true of a node, with the fault that an operation ended with,
 // which its history remembers.
 // The conductor goes on to the operation that waits, if one does. The caller has
@@ -71,10 +109,25 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 		}
 		wrong = &f.Message
 	}
-	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = COALESCE($2, power_state), target_power_state = NULL,
+	n, err := Nodes.Find(ctx, tx, id, false)
+	if err != nil {
+		return err
+	}
+	to := n.Position()
+	if o.Failed {
+		to = to.Fail()
+	} else if o.State != "" {
+		if to, err = to.Move(provision.State(o.State)); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = COALESCE($2, power_state), target_power_state = NULL,
 			last_error = COALESCE($3, last_error), updated_at = now(),
-			reservation = CASE WHEN next_operation_id IS NOT NULL THEN reservation END
-		WHERE uuid = $1`, id, o.PowerState, wrong)
+			provision_state = $4, target_provision_state = NULLIF($5, ''),
+			provision_updated_at = CASE WHEN provision_state = $4 THEN provision_updated_at ELSE now() END,
+			boot_mode = COALESCE($6, boot_mode), secure_boot = COALESCE($7, secure_boot),
+			reservation = CASE WHEN next_operation_id IS NOT NULL THEN conductor_affinity END
+		WHERE uuid = $1`, id, o.PowerState, wrong, to.State, to.Target, o.BootMode, o.SecureBoot)
 	if err != nil {
 		return fmt.Errorf("publish node %s: %w", id, store.Translate(err))
 	}
@@ -88,11 +141,38 @@ var Probes = []engine.Probe{
 		`SELECT uuid::text, 'reserved by ' || reservation FROM baremetal.nodes WHERE reservation IS NOT NULL AND operation_id IS NULL`),
 	engine.Query("node-held-in-secret",
 		"An operation has a node, and the node shows nobody at work on it.",
-		`SELECT uuid::text, 'held by ' || operation_id FROM baremetal.nodes WHERE reservation IS NULL AND operation_id IS NOT NULL`),
+		`SELECT uuid::text, 'held by ' || operation_id FROM baremetal.nodes
+			WHERE reservation IS NULL AND operation_id IS NOT NULL AND provision_state <> ALL (`+sqlList(idle)+`)`),
+	engine.Query("node-at-work-by-nobody",
+		"A node shows that it is being worked on, or that its ramdisk is waited for, and no operation has it.",
+		`SELECT uuid::text, provision_state FROM baremetal.nodes WHERE operation_id IS NULL AND provision_state = ANY (`+sqlList(held)+`)`),
 	engine.Query("node-power-of-nobody",
 		"A node shows that its power is being changed, and no operation has it.",
 		`SELECT uuid::text, 'to be ' || target_power_state FROM baremetal.nodes WHERE target_power_state IS NOT NULL AND operation_id IS NULL`),
 	engine.Query("node-leased-for-ever",
 		"A node's BMC is leased for much longer than any step needs it.",
 		`SELECT node_uuid::text, 'until ' || until FROM baremetal.leases WHERE until > now() + interval '10 minutes'`),
+}
+
+// idle are the states in which an operation has a node and nobody is shown at work
+// on it; held are all in which one has it.
+var idle, held = func() (idle, held []provision.State) {
+	for _, s := range provision.States() {
+		switch {
+		case s.Class == provision.Waiting || s.Class == provision.Held:
+			idle, held = append(idle, s.State), append(held, s.State)
+		case s.Class == provision.Working:
+			held = append(held, s.State)
+		}
+	}
+	return idle, held
+}()
+
+// sqlList is a list of states as a statement has it.
+func sqlList(states []provision.State) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = "'" + string(s) + "'"
+	}
+	return "ARRAY[" + strings.Join(words, ", ") + "]"
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 )
 
@@ -34,6 +35,12 @@ var NodeEvents = newTable[NodeEvent]("baremetal.node_history", "NodeHistoryNotFo
 // longestHistory is how many events of a node are kept (node_history_max_entries).
 const longestHistory = 300
 
+// eventTypes are the words by which the history names what went wrong in an
+// operation of a kind; others are unknown, as in the original.
+var eventTypes = map[operations.Kind]string{
+	operations.NodeManage: "verify",
+}
+
 // remember writes an error in a node's history, as of the operation that has the
 // node. The oldest events give way.
 func remember(ctx context.Context, tx store.Tx, nodeUUID, event string) error {
@@ -41,9 +48,9 @@ func remember(ctx context.Context, tx store.Tx, nodeUUID, event string) error {
 			DELETE FROM baremetal.node_history WHERE node_uuid = $1 AND id <= (
 				SELECT id FROM baremetal.node_history WHERE node_uuid = $1 ORDER BY id DESC OFFSET $3 LIMIT 1))
 		INSERT INTO baremetal.node_history (node_uuid, severity, event, event_type, conductor, "user", project, state, target_provision_state, duration_seconds)
-		SELECT n.uuid, 'ERROR', $2, 'UNKNOWN', n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
+		SELECT n.uuid, 'ERROR', $2, COALESCE($4::jsonb ->> o.kind, 'UNKNOWN'), n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
 			EXTRACT(epoch FROM now() - n.provision_updated_at)::bigint
-		FROM baremetal.nodes n LEFT JOIN engine.operations o ON o.id = n.operation_id WHERE n.uuid = $1`, nodeUUID, event, longestHistory-1)
+		FROM baremetal.nodes n LEFT JOIN engine.operations o ON o.id = n.operation_id WHERE n.uuid = $1`, nodeUUID, event, longestHistory-1, eventTypes)
 	if err != nil {
 		return fmt.Errorf("history of node %s: %w", nodeUUID, store.Translate(err))
 	}

@@ -1,0 +1,7 @@
+package provision
+
+// Boot modes of a node.
+const (
+	UEFI = "uefi"
+	BIOS = "bios"
+)
