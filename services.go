@@ -5,11 +5,13 @@ package main
 import (
 	"context"
 	"maps"
+	"strings"
 
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/resources"
+	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
@@ -69,5 +71,13 @@ func (p *process) stackResources() (*resources.Activities, func(context.Context)
 	}
 	maps.Copy(types, resources.FromFiles(registry, cloud))
 	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: types,
-		MaxResources: p.cfg.Orchestration.MaxResources, MaxConfigs: p.cfg.Orchestration.MaxConfigs, Offer: p.starter.Offer}), beside, nil
+		MaxResources: p.cfg.Orchestration.MaxResources, MaxConfigs: p.cfg.Orchestration.MaxConfigs, GuestURL: guestURL(p.cfg), Offer: p.starter.Offer}), beside, nil
+}
+
+// guestURL is where guests reach the Orchestration API; empty is nowhere.
+func guestURL(cfg *config.Config) string {
+	if cfg.Orchestration.GuestURL != "" || cfg.API.PublicURL == "" {
+		return cfg.Orchestration.GuestURL
+	}
+	return strings.TrimSuffix(cfg.API.PublicURL, "/") + "/orchestration"
 }

@@ -33,6 +33,8 @@ type Options struct {
 	MaxResources int
 	// MaxConfigs bounds the software configs of a project; less than 0 is no bound.
 	MaxConfigs int
+	// GuestURL is where guests reach the API; empty is nowhere.
+	GuestURL string
 	// Offer is told of operations on nested stacks that may start; nil leaves them
 	// to the dispatcher. It must not block.
 	Offer func(operationID string)
@@ -64,6 +66,8 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 		"OS::Heat::CloudConfig": forCloudInit, "OS::Heat::MultipartMime": multipartMime} {
 		a.o.Types[name] = config{Activities: a, made: made}
 	}
+	a.o.Types["OS::Heat::WaitConditionHandle"] = handle{Activities: a}
+	a.o.Types["OS::Heat::WaitCondition"] = waitCondition{a}
 	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, template: groupTemplate, read: readGroup}
 	return a
 }

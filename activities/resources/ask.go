@@ -167,7 +167,10 @@ func (s *shift) resolve(r *orchestration.Resource, state *stacks.State, def *hot
 	if err != nil {
 		return err
 	}
-	r.Metadata, r.DeletionPolicy, r.TemplateID = string(text), def.DeletionPolicy, s.template
+	r.DeletionPolicy, r.TemplateID = def.DeletionPolicy, s.template
+	if !stacks.Signalled(t) || r.Metadata == "{}" {
+		r.Metadata = string(text)
+	}
 	return nil
 }
 

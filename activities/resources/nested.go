@@ -20,10 +20,14 @@ import (
 	"holdfast.dev/internal/store/orchestration"
 )
 
-// around is what a nested stack has to know of its parent, and the transaction in
-// which both are written.
+// around is what a type of our own database has to know of the stack: a nested one
+// of its parent, another of the resources beside it; and the transaction in which
+// all are written.
 type around struct {
-	tx         store.Tx
+	tx store.Tx
+	// world has resources as they are by now, keep has one be written.
+	world      *stacks.World
+	keep       func(*orchestration.Resource)
 	parent     *orchestration.Stack
 	definition *stacks.Definition
 	operation  engine.Operation

@@ -241,7 +241,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
 		configs: s.configsFor(s.o.Types[r.Type], tx), box: s.o.Box,
-		around: around{tx: tx, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
+		around: around{tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
 }
 
 // stays says of a row of before that it is a resource of the template still.

@@ -127,7 +127,7 @@ func (w *world) records() *records.Activities { return records.New(w.db, w.engin
 
 func (w *world) on(db *store.DB) *resources.Activities {
 	return resources.New(db, engine.New(db, orchestration.Locks()),
-		resources.Options{Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, MaxConfigs: 1000, Heartbeat: func(context.Context) {}})
+		resources.Options{Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, MaxConfigs: 1000, GuestURL: "http://guests/orchestration", Heartbeat: func(context.Context) {}})
 }
 
 func (w *world) plan(phase steps.Phase) steps.PlanOut {

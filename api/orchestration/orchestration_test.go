@@ -36,10 +36,14 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // offers remembers what the starter was offered; nothing is ever started.
 type offers struct {
 	sync.Mutex
-	ids []string
+	ids, knocked []string
 }
 
-func (o *offers) Knock(string) {}
+func (o *offers) Knock(id string) {
+	o.Lock()
+	defer o.Unlock()
+	o.knocked = append(o.knocked, id)
+}
 
 func (o *offers) Offer(id string) {
 	o.Lock()
@@ -52,6 +56,7 @@ type cloud struct {
 	db     *store.DB
 	offers *offers
 	trusts *trusts
+	keys   string // of what is sealed
 	http.Handler
 }
 
@@ -80,7 +85,8 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	keys := filepath.Join(t.TempDir(), "keys")
+	box, err := secrets.LoadOrCreate(keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +98,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{T: t, db: db, offers: &offers{}, trusts: &trusts{}}
+	c := &cloud{T: t, db: db, keys: keys, offers: &offers{}, trusts: &trusts{}}
 	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
 		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxPageSize: 1000}
 	c.Handler, err = rest.New(rest.Options{

@@ -30,6 +30,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: "GET", Path: stackPath + "/resources/{resource_name}", Policy: "resource:show", Success: 200, Handler: a.showResource},
 		{Method: "PATCH", Path: stackPath + "/resources/{resource_name}", Policy: "resource:mark_unhealthy", Success: 200, Handler: a.markUnhealthy},
 		{Method: "GET", Path: stackPath + "/resources/{resource_name}/metadata", Policy: "resource:metadata", Success: 200, Handler: a.showMetadata},
+		{Method: "POST", Path: stackPath + "/resources/{resource_name}/signal", Policy: "resource:signal", Success: 200, Handler: a.signal},
 		{Method: "GET", Path: stackPath + "/events", Policy: "events:index", Success: 200, Handler: a.listEvents},
 		{Method: "GET", Path: stackPath + "/resources/{resource_name}/events", Policy: "events:index", Success: 200, Handler: a.listResourceEvents},
 		{Method: "GET", Path: stackPath + "/resources/{resource_name}/events/{event_id}", Policy: "events:show", Success: 200, Handler: a.showEvent},

@@ -41,7 +41,7 @@ const maxBody = 1 << 20
 func (a *API) Service() *rest.Service {
 	return &rest.Service{
 		Name: "orchestration", Mount: "/orchestration", Prefix: "/v1",
-		Operations: a.operations(), Policy: heatRules{a.Policy}, Faults: heatFaults, MaxBody: maxBody,
+		Operations: a.operations(), Policy: heatRules{a.Policy}, Faults: heatFaults, MaxBody: maxBody, Tokens: a.tokens,
 	}
 }
 

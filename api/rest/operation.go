@@ -3,6 +3,7 @@ package rest
 // The table of operations: what a service is made of.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,6 +100,10 @@ type Service struct {
 	BodylessTypes bool
 	// Policy enforces the rules that the rows name.
 	Policy Enforcer
+	// Tokens knows tokens that the service has given itself, which no other takes;
+	// nil is a service that gives none. What it doesn't know is the server's to
+	// look at.
+	Tokens func(ctx context.Context, token string) (who Identity, known bool, err error)
 	// Schemas gives those of bodies and queries; nil checks none.
 	Schemas func() (*validation.Set, error)
 	Faults  Faults

@@ -98,6 +98,12 @@ func (r *Request) admit(rawQuery string, o *Operation) error {
 // authenticate finds out who asks, and through which service, if one passed the
 // request on with a token of its own.
 func (s *Server) authenticate(r *http.Request, e *exchange) (Identity, error) {
+	if own := e.service.Tokens; own != nil {
+		if who, known, err := own(r.Context(), r.Header.Get("X-Auth-Token")); known {
+			e.identity = who
+			return who, err
+		}
+	}
 	who, err := s.owner(r, "X-Auth-Token")
 	e.identity = who
 	if err != nil || r.Header.Get("X-Service-Token") == "" {

@@ -45,6 +45,7 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		"telemetry.api_listen":             c.at.host("telemetry-api"),
 		"telemetry.control_listen":         c.at.host("telemetry-control"),
 		"telemetry.host_listen":            c.at.host("telemetry-host"),
+		"orchestration.guest_url":          c.at.url("compute") + "/orchestration",
 		"metadata.listen":                  c.at.host("metadata"),
 		"metadata.proxy_shared_secret":     secret,
 		"openstack.auth_url":               c.at.url("identity") + "/v3",

@@ -155,6 +155,7 @@ func (c *Cloud) configure(over map[string]any) {
 		"temporal.address":         temporal,
 		"temporal.namespace":       namespace,
 		"api.listen":               api,
+		"orchestration.guest_url":  "http://" + api + "/orchestration",
 		"compute.host_down_after":  "8s", // less than a step waits for its host
 		"hostlink.listen":          link,
 		"hostlink.url":             "http://" + link,

@@ -120,6 +120,9 @@ type Orchestration struct {
 	MaxStacks    int `koanf:"max_stacks_per_tenant"`
 	MaxConfigs   int `koanf:"max_software_configs_per_tenant"`
 	MaxResources int `koanf:"max_resources_per_stack"`
+	// GuestURL is where guests reach the Orchestration API, without its version;
+	// empty is below api.public_url.
+	GuestURL string `koanf:"guest_url"`
 	// ResourceTypes is a folder with types of resources beside those of Holdfast.
 	ResourceTypes string `koanf:"resource_types"`
 }

@@ -58,6 +58,23 @@ func ResourcesWithNeeds(ctx context.Context, q store.Queryer, stackID string, id
 		OR r.replaces = ANY ($2)) ORDER BY r.id`, stackID, ids, names)
 }
 
+// ResourcesNamed are a stack's of one name, the newest last.
+func ResourcesNamed(ctx context.Context, q store.Queryer, stackID, name string) ([]*Resource, error) {
+	return resourcesOf(ctx, q, `WHERE r.stack_id = $1 AND r.name = $2 ORDER BY r.id`, stackID, name)
+}
+
+// PutSignal writes what a resource was signalled, and has those of some types that
+// are in progress be looked at again. The caller holds the stack.
+func PutSignal(ctx context.Context, tx store.Tx, r *Resource, waiting []string, told Event) error {
+	var batch pgx.Batch
+	batch.Queue(`UPDATE orchestration.resources SET metadata = $2, updated_at = now() WHERE id = $1`, r.ID, r.Metadata)
+	batch.Queue(`UPDATE orchestration.resources SET wake_at = NULL WHERE stack_id = $1 AND type = ANY ($2) AND status = '`+InProgress+`'`, r.StackID, waiting)
+	if err := send(ctx, tx, &batch, "put a signal"); err != nil {
+		return err
+	}
+	return InsertEvents(ctx, tx, []Event{told})
+}
+
 func resourcesOf(ctx context.Context, q store.Queryer, where string, args ...any) ([]*Resource, error) {
 	rows, err := q.Query(ctx, `SELECT `+resourceColumns+` FROM orchestration.resources r `+where, args...)
 	if err != nil {

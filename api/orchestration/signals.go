@@ -1,0 +1,176 @@
+package orchestration
+
+// POST .../resources/{resource_name}/signal, and the tokens that are good for it.
+
+import (
+	"context"
+	"crypto/subtle"
+	"slices"
+
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/policy"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// stackUser is the role of those who are nobody but what a stack has made them.
+const stackUser = "heat_stack_user"
+
+// userOf is the user that whoever signals a resource by its own token is.
+func userOf(stackID, resource string) string { return stackUser + "/" + stackID + "/" + resource }
+
+// tokens knows the tokens of resources that are signalled: one is good for as long
+// as the resource is there that it was made for.
+func (a *API) tokens(ctx context.Context, token string) (who identity.Identity, known bool, err error) {
+	stackID, name, known := stacks.OfSignalToken(token)
+	if !known {
+		return who, false, nil
+	}
+	refused := faults.New(faults.Unauthorized, "Unauthorized", "The request you have made requires authentication.")
+	s, err := orchestration.GetStack(ctx, a.DB.Pool, "", stackID)
+	if faults.Is(err, faults.NotFound) || err == nil && s.DeletedAt != nil {
+		return who, true, refused
+	}
+	if err != nil {
+		return who, true, err
+	}
+	rows, err := orchestration.ResourcesNamed(ctx, a.DB.Pool, stackID, name)
+	if err != nil {
+		return who, true, err
+	}
+	for _, row := range rows {
+		state, err := stacks.OpenState(row, a.Secrets)
+		if err != nil {
+			return who, true, err
+		}
+		kept, _ := state.Data.Get(stacks.TokenKey)
+		if text, _ := kept.(string); text != "" && subtle.ConstantTimeCompare([]byte(text), []byte(token)) == 1 {
+			user := userOf(stackID, name)
+			return identity.Identity{Credentials: policy.Credentials{UserID: user, UserName: user, ProjectID: s.ProjectID, Roles: []string{stackUser}}, Token: token}, true, nil
+		}
+	}
+	return who, true, refused
+}
+
+// ownResource keeps whoever a stack has made a user to the resource that did.
+func ownResource(r *rest.Request, s *orchestration.Stack, resource string) error {
+	if slices.Contains(r.Identity.Roles, stackUser) && r.Identity.UserID != userOf(s.ID, resource) {
+		return errForbidden
+	}
+	return nil
+}
+
+// silentActions are those of a resource during which it isn't signalled.
+var silentActions = []string{orchestration.ActionSuspend, orchestration.ActionDelete}
+
+// signal has a resource keep what it is told, and knocks at whoever waits for that.
+func (a *API) signal(r *rest.Request) (*rest.Response, error) {
+	s, err := a.living(r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Param("resource_name")
+	if err := ownResource(r, s, name); err != nil {
+		return nil, err
+	}
+	var knock string
+	var refusal error
+	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
+		if err != nil {
+			return notFoundAs(s.Name, err)
+		}
+		rows, err := orchestration.ResourcesNamed(r.Context(), tx, s.ID, name)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return a.notThere(r, s, name)
+		}
+		row := rows[len(rows)-1]
+		if slices.Contains(silentActions, row.Action) {
+			refusal = faults.New(faults.Invalid, "NotSupported", "Signal resource during %s is not supported.", row.Action)
+			event := orchestration.EventOf(row)
+			event.Reason = "Cannot signal resource during " + row.Action
+			return orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{event})
+		}
+		details := value.Of(r.Body())
+		if err := hookOf(s, row, details, a.classOf(row.Type)); err != nil {
+			return err
+		}
+		if !stacks.Signalled(a.Types.Find(row.Type)) {
+			return faults.New(faults.Invalid, "ResourceActionNotSupported", "signal is not supported for resource.")
+		}
+		told, err := stacks.Signal(row, details)
+		if err != nil {
+			return err
+		}
+		knock = locked.OperationID
+		event := orchestration.EventOf(row)
+		event.Action, event.Reason = "SIGNAL", "Signal: "+told
+		return orchestration.PutSignal(r.Context(), tx, row, a.waiting(), event)
+	})
+	if err == nil {
+		err = refusal
+	}
+	if err != nil {
+		return nil, err
+	}
+	if knock != "" {
+		a.Starter.Knock(knock)
+	}
+	return rest.JSON(null), nil
+}
+
+// waiting are the types whose resources wait for signals.
+func (a *API) waiting() (names []string) {
+	for _, t := range a.Types.All() {
+		if t.Class == stacks.ConditionClass {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func (a *API) classOf(typ string) string {
+	if t := a.Types.Find(typ); t != nil {
+		return t.Class
+	}
+	return typ
+}
+
+// notThere says of a resource without a row whether there is to be one.
+func (a *API) notThere(r *rest.Request, s *orchestration.Stack, name string) error {
+	d, err := a.definition(r, s)
+	if err != nil {
+		return err
+	}
+	if d.Resource(name) != nil {
+		return faults.New(faults.NotFound, "ResourceNotAvailable", "The Resource (%s) is not available.", name)
+	}
+	return resourceNotFound(s, name)
+}
+
+// hookOf refuses to clear a hook at which nothing waits.
+func hookOf(s *orchestration.Stack, row *orchestration.Resource, details any, class string) error {
+	m, _ := details.(*value.Map)
+	given, asked := m.Get("unset_hook")
+	if !asked {
+		return nil
+	}
+	of := class + ` "` + row.Name + `" `
+	if row.PhysicalID != "" {
+		of += "[" + row.PhysicalID + "] "
+	}
+	of += `Stack "` + s.Name + `" [` + s.ID + `]`
+	hook := value.Clip(value.Str(given), maxShown)
+	if !slices.Contains(hot.Hooks, hook) {
+		return faults.New(faults.Invalid, hot.InvalidBreakPoint, `Invalid hook type "%s" for %s`, hook, of)
+	}
+	return faults.New(faults.Invalid, hot.InvalidBreakPoint, `The "%s" hook is not defined on %s`, hook, of)
+}

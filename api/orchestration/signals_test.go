@@ -1,0 +1,114 @@
+package orchestration_test
+
+// Signals: kept by those that they are for, and refused from strangers.
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/store"
+	store_ "holdfast.dev/internal/store/orchestration"
+)
+
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	status, answer, _ := c.ask("alice", "POST", "/stacks", `{"stack_name": "one", "template": {"heat_template_version": "2021-04-16", "resources": {
+		"handle": {"type": "OS::Heat::WaitConditionHandle"}, "asleep": {"type": "OS::Heat::WaitConditionHandle"},
+		"wait": {"type": "OS::Heat::WaitCondition", "properties": {"handle": {"get_resource": "handle"}, "timeout": 60}},
+		"none": {"type": "OS::Heat::None"}, "unborn": {"type": "OS::Heat::None"}}}}`)
+	if status != 201 {
+		t.Fatalf("%d %v", status, answer)
+	}
+	id := answer["stack"].(map[string]any)["id"].(string)
+	at := "/stacks/one/" + id + "/resources/"
+
+	// What a control worker would have done by now.
+	box, err := secrets.LoadOrCreate(c.keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := stacks.NewSignalToken(id, "handle")
+	err = c.db.InTx(t.Context(), func(tx store.Tx) error {
+		s, err := store_.LockStack(t.Context(), tx, "p1", id)
+		if err != nil {
+			return err
+		}
+		rows := []*store_.Resource{{Name: "handle", Type: "OS::Heat::WaitConditionHandle"}, {Name: "asleep", Type: "OS::Heat::WaitConditionHandle"},
+			{Name: "wait", Type: "OS::Heat::WaitCondition"}, {Name: "none", Type: "OS::Heat::None"}}
+		if err := store_.InsertResources(t.Context(), tx, id, s.TemplateID, rows); err != nil {
+			return err
+		}
+		rows[0].PhysicalID, rows[1].Action = "h", "SUSPEND"
+		state := &stacks.State{Properties: &value.Map{}, Attributes: &value.Map{}, Data: value.NewMap(stacks.TokenKey, token)}
+		if err := state.Seal(rows[0], box); err != nil {
+			return err
+		}
+		return store_.PutResources(t.Context(), tx, rows)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		token, path, body string
+		status            int
+		class, text       string
+	}{
+		{"reader", at + "handle/signal", `{"data": "x"}`, 200, "", ""},
+		{token, at + "handle/signal", "", 200, "", ""},
+		{token, at + "handle/signal", `{"id": 7, "status": "FAILURE", "reason": "no"}`, 200, "", ""},
+		{"alice", at + "handle/signal", `{"status": "GREAT"}`, 400, "HTTPBadRequest", "Metadata format invalid"},
+		{"alice", at + "handle/signal", `{"more": 1}`, 400, "HTTPBadRequest", "Metadata format invalid"},
+		{"alice", at + "handle/signal", `{"data": "` + strings.Repeat("x", 600_000) + `"}`, 200, "", ""},
+		{"alice", at + "handle/signal", `{"data": "` + strings.Repeat("x", 600_000) + `"}`, 400, "RequestLimitExceeded", "Request limit exceeded: The signals of a handle are too long."},
+		{"alice", at + "handle/signal", `{"unset_hook": "pre-nothing"}`, 400, "InvalidBreakPointHook", `Invalid hook type "pre-nothing" for HeatWaitConditionHandle "handle" [h] Stack "one" [` + id + `]`},
+		{"alice", at + "none/signal", `{"unset_hook": "pre-create"}`, 400, "InvalidBreakPointHook", `The "pre-create" hook is not defined on NoneResource "none" Stack "one" [` + id + `]`},
+		{"alice", at + "none/signal", "", 400, "ResourceActionNotSupported", "signal is not supported for resource."},
+		{"alice", at + "asleep/signal", "", 400, "NotSupported", "Signal resource during SUSPEND is not supported."},
+		{"alice", at + "unborn/signal", "", 404, "ResourceNotAvailable", "The Resource (unborn) is not available."},
+		{"alice", at + "x/signal", "", 404, "ResourceNotFound", "The Resource (x) could not be found in Stack one."},
+		{token, at + "asleep/signal", "", 403, "HTTPForbidden", "Access was denied to this resource."},
+		{token, at + "asleep/metadata", "GET", 403, "HTTPForbidden", "Access was denied to this resource."},
+		{token, "/stacks", "GET", 403, "Forbidden", "You are not authorized to use stacks:index."},
+		{"bob", "/v1/p2" + at + "handle/signal", "", 404, "EntityNotFound", "The Stack (one) could not be found."},
+	} {
+		method, body := "POST", row.body
+		if body == "GET" {
+			method, body = "GET", ""
+		}
+		status, answer, _ := c.ask(row.token, method, row.path, body)
+		fault, _ := answer["error"].(map[string]any)
+		class, _ := fault["type"].(string)
+		text, _ := fault["message"].(string)
+		if status != row.status || class != row.class || text != row.text {
+			t.Errorf("%.20s %s %.50s: %d %v, want %d %s %q", row.token, row.path, row.body, status, answer, row.status, row.class, row.text)
+		}
+	}
+	for _, wrong := range []string{stacks.NewSignalToken(id, "handle"), stacks.NewSignalToken(id, "none"), "signal." + id + ".x", stacks.NewSignalToken("00000000-0000-4000-8000-000000000000", "handle")} {
+		if status, answer, _ := c.ask(wrong, "POST", at+"handle/signal", ""); status != 401 {
+			t.Errorf("%s: %d %v", wrong, status, answer)
+		}
+	}
+	_, answer, _ = c.ask("reader", "GET", at+"handle/metadata", "")
+	signals := answer["metadata"].(map[string]any)
+	if len(signals) != 4 || signals["1"].(map[string]any)["data"] != "x" || signals["2"].(map[string]any)["reason"] != "Signal 2 received" || signals["7"].(map[string]any)["status"] != "FAILURE" {
+		t.Errorf("%.300v", signals)
+	}
+	_, answer, _ = c.ask("alice", "GET", at+"handle/events?resource_action=SIGNAL", "")
+	if events := answer["events"].([]any); len(events) != 4 || events[1].(map[string]any)["resource_status_reason"] != "Signal: status:SUCCESS reason:Signal 2 received" {
+		t.Errorf("%v", events)
+	}
+	if len(c.offers.knocked) != 4 || !strings.HasPrefix(c.offers.knocked[0], "stack/"+id) {
+		t.Errorf("knocked at %v", c.offers.knocked)
+	}
+	// The token ends with what it was made for.
+	if _, err := c.db.Pool.Exec(t.Context(), `DELETE FROM orchestration.resources WHERE name = 'handle'`); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := c.ask(token, "POST", at+"handle/signal", ""); status != 401 {
+		t.Errorf("%d", status)
+	}
+}
