@@ -28,6 +28,7 @@ import (
 	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -152,7 +153,11 @@ func runHosts(ctx context.Context, cfg *config.Config, count int) (err error) {
 // hostSpecs names the hosts and their state folders: one is the machine
 // itself, several are numbered.
 func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
-	open, err := driverOf(cfg)
+	cells, err := numa.ReadSettings(cfg.Host.CPUSharedSet, cfg.Host.CPUDedicatedSet, cfg.Host.ReservedHugePages)
+	if err != nil {
+		return nil, err
+	}
+	open, err := driverOf(cfg, cells)
 	switch {
 	case err != nil:
 		return nil, err
@@ -165,7 +170,7 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open}
+	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open, Cells: cells}
 	if count == 1 {
 		return []workers.HostSpec{spec}, nil
 	}
@@ -191,13 +196,13 @@ func machineName(cfg *config.Config) (string, error) {
 }
 
 // driverOf opens what runs guests.
-func driverOf(cfg *config.Config) (workers.OpenDriver, error) {
+func driverOf(cfg *config.Config, cells numa.Settings) (workers.OpenDriver, error) {
 	switch cfg.Host.Driver {
 	case "libvirt":
 		return func(stateDir string, link *hostlink.Client) (libvirt.Driver, error) {
 			return qemu.New(qemu.Options{
 				HostID: link.HostID(), StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
-				Images: images.NewGlance(link), Servers: link, Migration: migrationOf(cfg), Hold: hold.Points(cfg.Dev.HoldDir).At,
+				Images: images.NewGlance(link), Servers: link, Migration: migrationOf(cfg), Shared: cells.Shared, Hold: hold.Points(cfg.Dev.HoldDir).At,
 			})
 		}, nil
 	case "simulated":

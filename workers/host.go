@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/activities/libvirt/images"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/steps"
 )
 
@@ -46,6 +47,8 @@ type HostSpec struct {
 	// LinkListen is where the host serves reads; empty is a free port of the
 	// loopback interface.
 	LinkListen string
+	// Cells say what the host's CPUs and pages are for.
+	Cells numa.Settings
 	// Builds is how many run at once; 0 is libvirt.DefaultBuilds.
 	Builds int64
 }
@@ -323,7 +326,11 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 	r := hostlink.Report{
 		Incarnation: h.identity.Incarnation, Uptime: up,
 		VCPUs: inventory.VCPUs, MemoryMB: inventory.MemoryMB, DiskGB: inventory.DiskGB, Details: inventory.Details,
+		NUMA:   h.Cells.Apply(inventory.NUMA),
 		Guests: make([]hostlink.Guest, len(guests)), Steps: Steps(HostRole),
+	}
+	if r.NUMA != nil {
+		r.VCPUs = r.NUMA.SharedCPUs()
 	}
 	for i, g := range guests {
 		r.Guests[i] = hostlink.Guest{ServerID: g.ServerID, PowerState: g.PowerState, Generation: h.activities.Generation(g.ServerID)}

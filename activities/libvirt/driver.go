@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 )
@@ -127,6 +128,8 @@ type Inventory struct {
 	VCPUs    int
 	MemoryMB int64
 	DiskGB   int64
+	// NUMA are the host's cells with all of their CPUs as shared; nil if it can't say.
+	NUMA *numa.Host
 	// Details are CPU model, features, versions and the like: opaque, an object.
 	Details json.RawMessage
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -68,6 +69,10 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
+	used, err := compute.Usages(ctx, tx)
+	if err != nil {
+		return err
+	}
 	known := map[string]*facts{}
 	h.all, h.silent = make([]scheduler.Host, len(rows)), map[string]string{}
 	for i, r := range rows {
@@ -83,6 +88,7 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 			Servers:    r.Servers,
 			Building:   building[r.ID],
 			Aggregates: scheduler.Merge(aggregates[r.ID]...),
+			CellsUsed:  used[r.ID],
 		}
 		if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
 			h.all[i].IP = address.Addr()
@@ -108,6 +114,7 @@ type facts struct {
 	SupportedInstances [][3]string `json:"supported_instances"`
 	TraitNames         []string    `json:"traits"`
 
+	cells      *numa.Host
 	guests     []scheduler.Guest
 	traits     scheduler.Set
 	properties map[string]any
@@ -116,10 +123,14 @@ type facts struct {
 func readFacts(r *compute.Host) (*facts, error) {
 	f := &facts{}
 	var report struct {
+		Cells   *numa.Host      `json:"numa"`
 		Details json.RawMessage `json:"details"`
 	}
-	if err := json.Unmarshal(r.Inventory, &report); err != nil || len(report.Details) == 0 {
+	if err := json.Unmarshal(r.Inventory, &report); err != nil {
 		return f, err
+	}
+	if f.cells = report.Cells; len(report.Details) == 0 {
+		return f, nil
 	}
 	if err := errors.Join(json.Unmarshal(report.Details, f), json.Unmarshal(report.Details, &f.properties)); err != nil {
 		return nil, fmt.Errorf("inventory of host %s: %w", r.Name, err)
@@ -133,7 +144,7 @@ func readFacts(r *compute.Host) (*facts, error) {
 
 func (f *facts) describe(h *scheduler.Host) {
 	h.HypervisorType, h.HypervisorVersion, h.Guests = f.HypervisorType, f.HypervisorVersion, f.guests
-	h.Traits, h.Properties = f.traits, f.properties
+	h.Traits, h.Properties, h.Cells = f.traits, f.properties, f.cells
 }
 
 // unheard names a silent host that isn't among those to be left out; "" if
@@ -150,15 +161,19 @@ func (h *hosts) unheard(leftOut []string) string {
 }
 
 // took counts a claim that has just been committed.
-func (h *hosts) took(id string, r compute.Room) {
+func (h *hosts) took(id string, c compute.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.all {
 		if x := &h.all[i]; x.ID == id {
-			x.VCPUs.Used += int64(r.VCPUs)
-			x.Memory.Used += r.MemoryMB
-			x.Disk.Used += r.DiskGB
+			x.VCPUs.Used += int64(c.VCPUs)
+			x.Memory.Used += c.MemoryMB
+			x.Disk.Used += c.DiskGB
 			x.Servers++
+			if c.NUMA != nil && x.CellsUsed == nil {
+				x.CellsUsed = &numa.Usage{}
+			}
+			x.CellsUsed.Add(c.NUMA)
 			return
 		}
 	}

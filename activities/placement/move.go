@@ -22,14 +22,14 @@ import (
 // one's handover, both lines and the migration's aim are one transaction.
 // Errors: NoCapacity (code NoValidHost), Conflict, Unavailable, Superseded.
 func (a *Activities) ClaimMove(ctx context.Context, in steps.MoveClaimIn) (steps.ClaimOut, error) {
-	return a.tries(ctx, in.Exclude, func(tx store.Tx, since time.Time, exclude []string) (steps.ClaimOut, *compute.Room, error) {
+	return a.tries(ctx, in.Exclude, func(tx store.Tx, since time.Time, exclude []string) (steps.ClaimOut, *compute.Claim, error) {
 		in.Exclude = exclude
 		return a.claimMoveIn(ctx, tx, in, since)
 	})
 }
 
 // claimMoveIn is ClaimMove's transaction. Taken is nil if the attempt had its claim.
-func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.MoveClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Room, err error) {
+func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.MoveClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Claim, err error) {
 	op, ledger, had, err := a.claimed(ctx, tx, in.Fence, in.Attempt)
 	if err != nil || had != nil {
 		if had != nil {
@@ -48,7 +48,8 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 	if migration == nil || !migration.Open || server.HostID == "" {
 		return out, nil, faults.New(faults.Conflict, "MigrationNotFound", "server %s makes no move by operation %s", server.ID, op.ID)
 	}
-	host, err := a.target(ctx, tx, in, since, migration.Resized(server, steps.NewSize), ledger)
+	will := migration.Resized(server, steps.NewSize)
+	host, err := a.target(ctx, tx, in, since, will, ledger)
 	if err != nil {
 		return out, nil, err
 	}
@@ -72,11 +73,8 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 		return out, nil, err
 	}
 	// The claim locks the host's row, so it comes last.
-	ok, err := compute.ClaimOnHost(ctx, tx, server.ID, host.ID, op.ID, migration.NewRoom)
-	if err == nil && !ok {
-		err = &hostFull{host.ID}
-	}
-	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, &migration.NewRoom, err
+	taken, err = take(ctx, tx, will, host.ID, op.ID)
+	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, taken, err
 }
 
 // claimed checks the fence and looks whether the attempt has its claim.

@@ -26,7 +26,7 @@ func (w *world) moving(f steps.Fence) (home, migration string) {
 		if err != nil {
 			return err
 		}
-		if _, err := compute.ClaimOnHost(w.Context(), tx, serverID, home, f.OperationID, server.Room()); err != nil {
+		if _, err := compute.ClaimOnHost(w.Context(), tx, serverID, home, f.OperationID, compute.Claim{Room: server.Room()}); err != nil {
 			return err
 		}
 		m := &compute.Migration{OperationID: f.OperationID, Type: servers.LiveMigration, Status: servers.MigrationAccepted,

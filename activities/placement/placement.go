@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/servers"
@@ -58,7 +59,7 @@ func New(db *store.DB, e *engine.Engine, s *scheduler.Scheduler) *Activities {
 // Errors: NoCapacity (code NoValidHost), Unavailable (others
 // were faster on every host, or hosts may still report), Superseded.
 func (a *Activities) Claim(ctx context.Context, in steps.ClaimIn) (steps.ClaimOut, error) {
-	return a.tries(ctx, in.Exclude, func(tx store.Tx, since time.Time, exclude []string) (steps.ClaimOut, *compute.Room, error) {
+	return a.tries(ctx, in.Exclude, func(tx store.Tx, since time.Time, exclude []string) (steps.ClaimOut, *compute.Claim, error) {
 		in.Exclude = exclude
 		return a.claimIn(ctx, tx, in, since)
 	})
@@ -66,14 +67,14 @@ func (a *Activities) Claim(ctx context.Context, in steps.ClaimIn) (steps.ClaimOu
 
 // try is the transaction of a claim, with hosts as they were after since. Taken is
 // nil if the attempt had its claim.
-type try func(tx store.Tx, since time.Time, exclude []string) (out steps.ClaimOut, taken *compute.Room, err error)
+type try func(tx store.Tx, since time.Time, exclude []string) (out steps.ClaimOut, taken *compute.Claim, err error)
 
 // tries makes a claim anew for as long as others are faster on the host that it
 // chooses.
 func (a *Activities) tries(ctx context.Context, exclude []string, claim try) (steps.ClaimOut, error) {
 	since := time.Now().Add(-snapshotAge)
 	for range maxTries {
-		out, err := a.once(ctx, func(tx store.Tx) (steps.ClaimOut, *compute.Room, error) { return claim(tx, since, exclude) })
+		out, err := a.once(ctx, func(tx store.Tx) (steps.ClaimOut, *compute.Claim, error) { return claim(tx, since, exclude) })
 		var full *hostFull
 		if !errors.As(err, &full) {
 			return out, err
@@ -90,8 +91,8 @@ type hostFull struct{ host string }
 func (e *hostFull) Error() string { return "host " + e.host + " had no room after all" }
 
 // once makes one try, and counts what it has taken.
-func (a *Activities) once(ctx context.Context, claim func(store.Tx) (steps.ClaimOut, *compute.Room, error)) (out steps.ClaimOut, err error) {
-	var taken *compute.Room
+func (a *Activities) once(ctx context.Context, claim func(store.Tx) (steps.ClaimOut, *compute.Claim, error)) (out steps.ClaimOut, err error) {
+	var taken *compute.Claim
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		out, taken, err = claim(tx)
 		return err
@@ -106,7 +107,7 @@ func (a *Activities) once(ctx context.Context, claim func(store.Tx) (steps.Claim
 }
 
 // claimIn is Claim's transaction.
-func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Room, err error) {
+func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn, since time.Time) (out steps.ClaimOut, taken *compute.Claim, err error) {
 	op, ledger, had, err := a.claimed(ctx, tx, in.Fence, in.Attempt)
 	if err != nil || had != nil {
 		if had != nil {
@@ -139,12 +140,46 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 		}
 	}
 	// The claim locks the host's row, so it comes last.
-	room := server.Room()
-	ok, err := compute.ClaimOnHost(ctx, tx, server.ID, host.ID, in.Fence.OperationID, room)
-	if err == nil && !ok {
-		err = &hostFull{host.ID}
+	taken, err = take(ctx, tx, server, host.ID, in.Fence.OperationID)
+	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, taken, err
+}
+
+// take claims what the server takes on the host; a hostFull error if it isn't there.
+func take(ctx context.Context, tx store.Tx, s *compute.Server, hostID, operationID string) (*compute.Claim, error) {
+	claim := &compute.Claim{Room: s.Room()}
+	asked, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
+	if err != nil {
+		return nil, err
 	}
-	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, &room, err
+	if asked != nil {
+		if claim.NUMA, err = fit(ctx, tx, hostID, asked); err != nil {
+			return nil, err
+		}
+		claim.VCPUs -= claim.NUMA.Pinned()
+	}
+	ok, err := compute.ClaimOnHost(ctx, tx, s.ID, hostID, operationID, *claim)
+	if err == nil && !ok {
+		err = &hostFull{hostID}
+	}
+	return claim, err
+}
+
+// fit places a guest on the host's NUMA cells as they are now, and keeps others
+// from doing so until the transaction ends.
+func fit(ctx context.Context, tx store.Tx, hostID string, asked *numa.Request) (*numa.Placement, error) {
+	host, used, err := compute.CellsOf(ctx, tx, hostID)
+	if err != nil {
+		return nil, err
+	}
+	says, err := readFacts(host)
+	if err != nil {
+		return nil, err
+	}
+	placed := numa.Fit(says.cells, used, asked, numa.Limits{CPU: host.CPURatio, RAM: host.RAMRatio})
+	if placed == nil {
+		return nil, &hostFull{hostID}
+	}
+	return placed, nil
 }
 
 // choose gives the host to try. That there is none is said only of hosts as

@@ -62,7 +62,7 @@ func TestWhatIsOwedIsNotHeld(t *testing.T) {
 	op := w.accept(operations.ServerBuild, id, servers.TaskScheduling)
 	_, fence := w.begin(op)
 	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		ok, err := compute.ClaimOnHost(t.Context(), tx, id, host, op, compute.Room{VCPUs: 1, MemoryMB: 512, DiskGB: 1})
+		ok, err := compute.ClaimOnHost(t.Context(), tx, id, host, op, compute.Claim{Room: compute.Room{VCPUs: 1, MemoryMB: 512, DiskGB: 1}})
 		if err != nil || !ok {
 			t.Fatalf("no room: %v", err)
 		}

@@ -192,6 +192,11 @@ func (a *API) rebuildFrom(r *rest.Request, server *compute.Server, p *rebuilding
 	if err := fits(image, &server.Flavor, root); err != nil {
 		return err
 	}
+	if image.ID != server.ImageID {
+		if err := staysOnCells(server, image.Properties); err != nil {
+			return err
+		}
+	}
 	return a.volumesInUse(r, server, faults.Invalid)
 }
 

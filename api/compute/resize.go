@@ -105,7 +105,11 @@ func (a *API) resizedTo(r *rest.Request, server *compute.Server, asked *resizeRe
 		return nil, faults.New(faults.Invalid, "CannotResizeDisk", "Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.")
 	case flavor.ID == server.Flavor.ID && flavor.CreatedAt.Equal(server.Flavor.CreatedAt):
 		return nil, faults.New(faults.Invalid, "CannotResizeToSameFlavor", "When resizing, instances must change flavor!")
-	case !ofImage || !a.reachable(r.Identity):
+	}
+	if _, err := cellsFor(flavor, server.ImageProperties); err != nil {
+		return nil, err
+	}
+	if server.ImageID == "" || !a.reachable(r.Identity) {
 		return flavor, nil
 	}
 	image, err := a.Neighbours.Image(r.Context(), r.Identity, server.ImageID)

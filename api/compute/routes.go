@@ -138,6 +138,7 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "POST", Path: "/servers/{server_id}/migrations/{id}/action", Action: "force_complete", Versions: microversion.From(22), Policy: "os_compute_api:servers:migrations:force_complete", Success: 202, Handler: a.forceComplete},
 		{Method: "GET", Path: "/os-migrations", Policy: policyMigrations, Success: 200, Handler: a.listMigrations},
 		{Method: "GET", Path: "/servers/{server_id}/diagnostics", Policy: policyDiagnostics, Success: 200, Handler: a.showDiagnostics},
+		{Method: "GET", Path: "/servers/{server_id}/topology", Versions: microversion.From(78), Policy: policyTopology, Success: 200, Handler: a.showTopology},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},
 	}
 }

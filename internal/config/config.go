@@ -192,6 +192,11 @@ type Host struct {
 	LibvirtSocket string `koanf:"libvirt_socket"`
 	// ImageCacheGB is GiB for images that no guest uses.
 	ImageCacheGB int `koanf:"image_cache_gb"`
+	// CPUSharedSet, CPUDedicatedSet and ReservedHugePages say what the host's CPUs
+	// and pages are for: internal/numa.ReadSettings.
+	CPUSharedSet      string   `koanf:"cpu_shared_set"`
+	CPUDedicatedSet   string   `koanf:"cpu_dedicated_set"`
+	ReservedHugePages []string `koanf:"reserved_huge_pages"`
 	// LiveMigration* are Nova's options of that name.
 	LiveMigrationURI                string        `koanf:"live_migration_uri"`
 	LiveMigrationInboundAddr        string        `koanf:"live_migration_inbound_addr"`

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 )
 
 // Report is what a host says of itself, at registration and in each heartbeat.
@@ -22,6 +23,8 @@ type Report struct {
 	DiskGB   int64 `json:"disk_gb"`
 	// Details are CPU model, versions and the like: an object, opaque here.
 	Details json.RawMessage `json:"details,omitempty"`
+	// NUMA are the host's cells, as its settings have them; nil if it doesn't say.
+	NUMA *numa.Host `json:"numa,omitempty"`
 	// Uptime is how long the host has been up, in the words of uptime(1); empty
 	// if it isn't known.
 	Uptime string  `json:"uptime,omitempty"`

@@ -45,7 +45,7 @@ func Adopt(ctx context.Context, db *store.DB, link Describer) ([]Adopted, error)
 		case g.Elsewhere != "":
 			a.Reason = "the server is on another host, so this guest is a rest: remove it on the host"
 		case g.Known:
-			a.Did, err = "returned", db.InTx(ctx, func(tx store.Tx) error { return compute.ReturnServer(ctx, tx, g) })
+			a.Did, err = "returned", giveBack(ctx, db, link, g)
 		default:
 			a.Did, err = "adopted", adopt(ctx, db, link, g)
 		}
@@ -65,16 +65,35 @@ func Adopt(ctx context.Context, db *store.DB, link Describer) ([]Adopted, error)
 	return done, err
 }
 
-// adopt makes the row of a guest from what its host says it was built from.
-func adopt(ctx context.Context, db *store.DB, link Describer, g *compute.Stranger) error {
-	text, err := link.Describe(ctx, g.HostID, g.LinkAddress, g.ServerID)
+// giveBack gives the server of a guest its host again.
+func giveBack(ctx context.Context, db *store.DB, link Describer, g *compute.Stranger) error {
+	spec, err := describe(ctx, link, g)
 	if err != nil {
 		return err
 	}
-	var spec steps.ServerSpec
-	if err := json.Unmarshal(text, &spec); err != nil || spec.ServerID != g.ServerID || spec.ProjectID == "" {
-		return faults.Wrap(err, faults.Invalid, "InvalidSpec", "the host doesn't know what the guest was built from")
+	g.NUMA = spec.NUMA
+	return db.InTx(ctx, func(tx store.Tx) error { return compute.ReturnServer(ctx, tx, g) })
+}
+
+// describe asks the host what the guest was built from.
+func describe(ctx context.Context, link Describer, g *compute.Stranger) (spec steps.ServerSpec, err error) {
+	text, err := link.Describe(ctx, g.HostID, g.LinkAddress, g.ServerID)
+	if err != nil {
+		return spec, err
 	}
+	if err := json.Unmarshal(text, &spec); err != nil || spec.ServerID != g.ServerID || spec.ProjectID == "" {
+		return spec, faults.Wrap(err, faults.Invalid, "InvalidSpec", "the host doesn't know what the guest was built from")
+	}
+	return spec, nil
+}
+
+// adopt makes the row of a guest from what its host says it was built from.
+func adopt(ctx context.Context, db *store.DB, link Describer, g *compute.Stranger) error {
+	spec, err := describe(ctx, link, g)
+	if err != nil {
+		return err
+	}
+	g.NUMA = spec.NUMA
 	return db.InTx(ctx, func(tx store.Tx) error {
 		return compute.AdoptServer(ctx, tx, serverOf(spec), portsOf(spec), devicesOf(spec), g)
 	})

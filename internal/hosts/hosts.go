@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -84,13 +85,14 @@ func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int
 // inventory is what compute.hosts keeps of a report beyond the capacity.
 type inventory struct {
 	Details json.RawMessage  `json:"details,omitempty"`
+	NUMA    *numa.Host       `json:"numa,omitempty"`
 	Uptime  string           `json:"uptime,omitempty"`
 	Guests  []hostlink.Guest `json:"guests"`
 	Steps   []string         `json:"steps"`
 }
 
 func reportOf(in hostlink.Report) (compute.Report, error) {
-	data, err := json.Marshal(inventory{Details: in.Details, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
+	data, err := json.Marshal(inventory{Details: in.Details, NUMA: in.NUMA, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
 	if err != nil {
 		return compute.Report{}, faults.Wrap(err, faults.Invalid, "InvalidReport", "the report can't be kept")
 	}

@@ -2,6 +2,8 @@ package scheduler
 
 // Room: how much of each resource a host can still promise.
 
+import "holdfast.dev/internal/numa"
+
 // Capacity is how much there is of one resource and how much is promised.
 type Capacity struct {
 	Total, Reserved, Used int64
@@ -33,6 +35,17 @@ func hasResources(r *Request, h *Host) bool {
 	}
 	return true
 }
+
+// hasCells asks whether the guest fits on the host's NUMA cells.
+func hasCells(r *Request, h *Host) bool {
+	if r.Cells == nil {
+		return true
+	}
+	return numa.Fit(h.Cells, h.CellsUsed, r.Cells, h.limits()) != nil
+}
+
+// limits are how often the CPUs and the memory of a cell may be promised.
+func (h *Host) limits() numa.Limits { return numa.Limits{CPU: h.VCPUs.Ratio, RAM: h.Memory.Ratio} }
 
 func hasTraits(r *Request, h *Host) bool {
 	for _, t := range r.Requirements.Required {

@@ -34,6 +34,7 @@ var Filters = []Filter{
 	{"ImagePropertiesFilter", runsGuest},
 	{"ComputeCapabilitiesFilter", hasCapabilities},
 	{"JsonFilter", matchesQuery},
+	{"NUMATopologyFilter", hasCells},
 }
 
 func notExcluded(r *Request, h *Host) bool { return !slices.Contains(r.Exclude, h.ID) }

@@ -5,6 +5,8 @@ package scheduler
 import (
 	"net/netip"
 	"strings"
+
+	"holdfast.dev/internal/numa"
 )
 
 // Host is one host as the snapshot has it. CPUs, MiB, GiB.
@@ -17,6 +19,10 @@ type Host struct {
 	Disabled bool
 
 	VCPUs, Memory, Disk Capacity
+	// Cells are the host's NUMA cells; nil if it doesn't say. CellsUsed is what
+	// guests that lie on some of them take.
+	Cells     *numa.Host
+	CellsUsed *numa.Usage
 	// Resources is room of other resource classes, by name.
 	Resources map[string]Capacity
 	// Traits are the names of what it can do, as os-traits has them.

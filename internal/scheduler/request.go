@@ -2,7 +2,11 @@ package scheduler
 
 // What is looked for.
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"holdfast.dev/internal/numa"
+)
 
 // Request is what is looked for. CPUs, MiB, GiB.
 type Request struct {
@@ -19,6 +23,8 @@ type Request struct {
 	// image's properties ask of a host.
 	Flavor       string
 	Requirements Requirements
+	// Cells is what is wanted of the host's NUMA cells; nil is nothing.
+	Cells *numa.Request
 	// Image has the image's properties.
 	Image map[string]string
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 )
 
 // Requirements is read once for a request.
@@ -35,7 +36,8 @@ const (
 
 // Apply reads extra specs and image properties into the request: traits,
 // resources (which replace what the flavor itself says of CPUs, memory and
-// disk), and what is wanted of aggregates and properties. faults.Invalid for
+// disk), NUMA cells with CPUs that are pinned (which are not among those that
+// count as room), and what is wanted of aggregates and properties. faults.Invalid for
 // a resource that is no number and a trait that is neither required nor
 // forbidden; extraspecs.Check has refused both for flavors made with it.
 func (r *Request) Apply(extraSpecs, image map[string]string) error {
@@ -71,7 +73,12 @@ func (r *Request) Apply(extraSpecs, image map[string]string) error {
 	}
 	slices.Sort(need.Required)
 	slices.Sort(need.Forbidden)
-	r.VCPUs = need.take("VCPU", r.VCPUs)
+	cells, err := numa.Read(extraSpecs, image, int(r.VCPUs), r.MemoryMB)
+	if err != nil {
+		return err
+	}
+	r.Cells, r.VCPUs = cells, need.take("VCPU", int64(cells.Floating(int(r.VCPUs))))
+	need.take("PCPU", 0) // asked for by cells
 	r.MemoryMB = need.take("MEMORY_MB", r.MemoryMB)
 	r.DiskGB = need.take("DISK_GB", r.DiskGB)
 	r.Requirements = need

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/operations"
 )
 
@@ -64,6 +65,8 @@ type ServerSpec struct {
 	Volumes    []Volume `json:"volumes,omitempty"`
 	// Disks are those on the host, in the order of their names.
 	Disks []Disk `json:"disks,omitempty"`
+	// NUMA is where the guest lies on the host's cells; nil anywhere.
+	NUMA *numa.Placement `json:"numa,omitempty"`
 }
 
 // BuildIn makes a guest: disks and a running domain.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/numa"
 )
 
 // DepartIn asks the host of a guest what another one has to know of it.
@@ -52,6 +54,8 @@ type Landing struct {
 	HostID string `json:"host_id,omitempty"`
 	// SameMachine says that both hosts have one kernel.
 	SameMachine bool `json:"same_machine,omitempty"`
+	// NUMA is where the guest will lie on the other host's cells; nil anywhere.
+	NUMA *numa.Placement `json:"numa,omitempty"`
 }
 
 // MigrateIn moves a guest.

@@ -2,14 +2,15 @@
 // the server's spec and of where its host has put the parts.
 //
 // One file is about one concern, and each is a function of the Plan that sets
-// its part of the XML: name and uuid, memory, cpu, os, firmware, smbios, disks,
+// its part of the XML: name and uuid, memory, cpu, cells, os, firmware, smbios, disks,
 // nics, console, video, rng, metadata. What the flavor's extra specs and the
 // image's properties ask for goes through Properties, whose names are those of
 // the contracts (compute/extra-specs.json, compute/image-properties.json). A
 // value that can't be met is faults.Invalid, with the original's text.
 //
-// Not looked at here, since placement has to know of them first: CPU pinning and
-// policies, NUMA, page sizes, PCI and mediated devices, TPM, memory encryption.
+// On which NUMA cells, CPUs and pages the guest lies stands in its spec, where
+// placement has put it. Not looked at here, since placement has to know of them
+// first: PCI and mediated devices, TPM, memory encryption.
 //
 // Package qemu gives the text to libvirt.
 package domain

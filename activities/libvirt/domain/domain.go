@@ -6,6 +6,7 @@ import (
 	"libvirt.org/go/libvirtxml"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 )
@@ -15,6 +16,8 @@ type Plan struct {
 	Spec steps.ServerSpec
 	// KVM says that the host has it; guests are emulated otherwise.
 	KVM bool
+	// Shared are the CPUs on which guests float that lie on no NUMA cell; empty is all.
+	Shared numa.CPUs
 	// AMD says that the host's processors are AMD's; it matters with KVM only.
 	AMD bool
 	// Disks are in the order in which the guest sees them.
@@ -25,7 +28,7 @@ type Plan struct {
 
 // concerns set their part of the domain, in this order.
 var concerns = []func(*Plan, Properties, *libvirtxml.Domain) error{
-	memory, cpu, bootFrom, firmware, smbios, features, clock, disks, nics, hotplug, console, video, rng, metadata,
+	memory, cpu, cells, realtime, bootFrom, firmware, smbios, features, clock, disks, nics, hotplug, console, video, rng, metadata,
 }
 
 // XML writes the domain. Errors: Invalid, the flavor or the image asks for what

@@ -10,10 +10,25 @@ import (
 	"libvirt.org/go/libvirtxml"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/steps"
 )
 
 const id = "11111111-2222-4333-8444-555555555555"
+
+// placed lies on two cells, of which one is pinned and has huge pages; isolated has
+// a CPU for the emulator besides.
+var placed, isolated = onCells(""), onCells(numa.EmulatorIsolated)
+
+func onCells(emulator numa.EmulatorThreads) Plan {
+	on := &numa.Placement{EmulatorThreads: emulator, Cells: []numa.Placed{
+		{Host: 3, CPUs: numa.CPUs{0, 1}, Pinned: map[int]int{0: 24, 1: 26}, MemoryMB: 32, PageKB: 2048, Huge: true},
+		{Host: 1, CPUs: numa.CPUs{2, 3}, Floating: numa.CPUs{8, 9}, MemoryMB: 32}}}
+	if emulator == numa.EmulatorIsolated {
+		on.Cells[0].Emulator = numa.CPUs{27}
+	}
+	return Plan{Spec: steps.ServerSpec{NUMA: on}}
+}
 
 func TestConcerns(t *testing.T) {
 	t.Parallel()
@@ -51,10 +66,17 @@ func TestConcerns(t *testing.T) {
 		"video":             {part: func(d *libvirtxml.Domain) any { return d.Devices.Videos[0] }, want: `<video><model type="virtio"></model></video>`},
 		"rng":               {image: words{"hw_rng_model": "virtio"}, flavor: words{"hw_rng:rate_bytes": "10", "hw_rng:rate_period": "20"}, part: func(d *libvirtxml.Domain) any { return d.Devices.RNGs[0] }, want: `<rng model="virtio"><rate bytes="10" period="20"></rate><backend model="random">/dev/urandom</backend></rng>`},
 		"clock of Windows":  {image: words{"os_type": "windows"}, part: func(d *libvirtxml.Domain) any { return d.Clock.Offset }, want: `<string>localtime</string>`},
+		"floating":          {plan: Plan{Shared: numa.CPUs{0, 1, 4}}, part: func(d *libvirtxml.Domain) any { return d.VCPU }, want: `<DomainVCPU placement="static" cpuset="0-1,4">4</DomainVCPU>`},
+		"its cells":         {plan: placed, part: func(d *libvirtxml.Domain) any { return d.CPU.Numa }, want: `<DomainNuma><cell id="0" cpus="0-1" memory="32768" unit="KiB" memAccess="shared"></cell><cell id="1" cpus="2-3" memory="32768" unit="KiB"></cell></DomainNuma>`},
+		"where they lie":    {plan: placed, part: func(d *libvirtxml.Domain) any { return d.NUMATune }, want: `<DomainNUMATune><memory mode="strict" nodeset="1,3"></memory><memnode cellid="0" mode="strict" nodeset="3"></memnode><memnode cellid="1" mode="strict" nodeset="1"></memnode></DomainNUMATune>`},
+		"pinned":            {plan: placed, part: func(d *libvirtxml.Domain) any { return d.CPUTune }, want: `<DomainCPUTune><vcpupin vcpu="0" cpuset="24"></vcpupin><vcpupin vcpu="1" cpuset="26"></vcpupin><vcpupin vcpu="2" cpuset="8-9"></vcpupin><vcpupin vcpu="3" cpuset="8-9"></vcpupin><emulatorpin cpuset="8-9,24,26"></emulatorpin></DomainCPUTune>`},
+		"with an emulator":  {plan: isolated, part: func(d *libvirtxml.Domain) any { return d.CPUTune.EmulatorPin }, want: `<DomainCPUTuneEmulatorPin cpuset="27"></DomainCPUTuneEmulatorPin>`},
+		"huge pages":        {plan: placed, part: func(d *libvirtxml.Domain) any { return d.MemoryBacking }, want: `<DomainMemoryBacking><hugepages><page size="2048" unit="KiB" nodeset="0"></page></hugepages></DomainMemoryBacking>`},
+		"in real time":      {plan: placed, flavor: words{"hw:cpu_realtime": "yes", "hw:cpu_realtime_mask": "0-1"}, part: func(d *libvirtxml.Domain) any { return d.CPUTune.VCPUSched }, want: `<DomainCPUTuneVCPUSched vcpus="0-1" scheduler="fifo" priority="1"></DomainCPUTuneVCPUSched>`},
 		"name":              {part: func(d *libvirtxml.Domain) any { return d.Name }, want: `<string>instance-11111111</string>`},
 	} {
 		c.plan.Spec = steps.ServerSpec{ServerID: id, VCPUs: 4, MemoryMB: 64, ImageProperties: c.image, ExtraSpecs: c.flavor,
-			Ports: []steps.Port{{ID: "12345678-90ab-cdef", MAC: "fa:16:3e:00:00:01", VIFType: "bridge", Bridge: "brq1", MTU: 1450}}}
+			Ports: []steps.Port{{ID: "12345678-90ab-cdef", MAC: "fa:16:3e:00:00:01", VIFType: "bridge", Bridge: "brq1", MTU: 1450}}, NUMA: c.plan.Spec.NUMA}
 		text, err := XML(c.plan)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -79,7 +79,7 @@ func (g *guest) define(ctx context.Context, spec steps.ServerSpec) error {
 }
 
 func (g *guest) xml(spec steps.ServerSpec, disks []domain.Disk) (string, error) {
-	return domain.XML(domain.Plan{Spec: spec, KVM: g.driver.kvm, AMD: g.driver.amd, Disks: disks, ConsoleLog: g.file(consoleFile)})
+	return domain.XML(domain.Plan{Spec: spec, KVM: g.driver.kvm, AMD: g.driver.amd, Shared: g.driver.shared, Disks: disks, ConsoleLog: g.file(consoleFile)})
 }
 
 // start runs the domain if it stands still. It is the line after which the

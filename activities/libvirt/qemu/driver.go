@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/kvm"
+	"holdfast.dev/internal/numa"
 )
 
 // Socket is where libvirtd listens by default.
@@ -42,6 +43,9 @@ type Options struct {
 	CacheBytes int64
 	// Migration is how guests come and go.
 	Migration Migration
+	// Shared are the CPUs on which guests float that lie on no NUMA cell; empty is
+	// all.
+	Shared numa.CPUs
 	// OnStep is told of each sub-step before it acts; for tests.
 	OnStep func(serverID, step string)
 	// Hold is called before each sub-step and keeps it waiting, or ends it by an
@@ -64,6 +68,7 @@ type Driver struct {
 	cache     *images.Cache
 	servers   Servers
 	migration Migration
+	shared    numa.CPUs
 	kvm       bool
 	amd       bool
 	onStep    func(serverID, step string)
@@ -87,7 +92,7 @@ func New(o Options) (*Driver, error) {
 	}
 	d := &Driver{
 		hostID: o.HostID,
-		dir:    filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration,
+		dir:    filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration, shared: o.Shared,
 		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond, patience: callTime,
 	}
 	err := os.MkdirAll(d.dir, 0o711)

@@ -13,6 +13,7 @@ import (
 	"libvirt.org/go/libvirtxml"
 
 	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/internal/numa"
 )
 
 // details is the opaque part of an inventory, in Nova's words.
@@ -68,6 +69,7 @@ func (d *Driver) Inventory(ctx context.Context) (libvirt.Inventory, error) {
 		return libvirt.Inventory{}, broken(err)
 	}
 	about.CPU.read(caps)
+	i.NUMA = cellsOf(caps)
 	about.SupportedInstances, about.Traits = supported(caps), traits(about.CPU)
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &disk); err != nil {
@@ -78,6 +80,36 @@ func (d *Driver) Inventory(ctx context.Context) (libvirt.Inventory, error) {
 		return libvirt.Inventory{}, broken(err)
 	}
 	return i, nil
+}
+
+// cellsOf gives the host's cells; nil if libvirt doesn't tell of any.
+func cellsOf(caps libvirtxml.Caps) *numa.Host {
+	if caps.Host.NUMA == nil || caps.Host.NUMA.Cells == nil || len(caps.Host.NUMA.Cells.Cells) == 0 {
+		return nil
+	}
+	host := &numa.Host{}
+	for _, cell := range caps.Host.NUMA.Cells.Cells {
+		c := numa.Cell{ID: cell.ID}
+		if cell.Memory != nil {
+			c.MemoryMB = int64(cell.Memory.Size) >> 10 // KiB
+		}
+		for _, pages := range cell.PageInfo {
+			c.Pages = append(c.Pages, numa.Pages{SizeKB: int64(pages.Size), Total: int64(pages.Count)})
+		}
+		if cell.CPUS != nil {
+			for _, cpu := range cell.CPUS.CPUs {
+				c.Shared = c.Shared.Or(numa.CPUs{cpu.ID})
+				if cpu.SocketID != nil {
+					c.Socket = *cpu.SocketID
+				}
+				if core, err := numa.ParseCPUs(cpu.Siblings); err == nil && len(core) > 0 && core[0] == cpu.ID {
+					c.Siblings = append(c.Siblings, core)
+				}
+			}
+		}
+		host.Cells = append(host.Cells, c)
+	}
+	return host
 }
 
 func (c *cpuInfo) read(caps libvirtxml.Caps) {

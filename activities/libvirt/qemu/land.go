@@ -76,6 +76,7 @@ func (d *Driver) Land(ctx context.Context, spec steps.ServerSpec, from steps.Dep
 		return steps.Landing{}, err
 	}
 	to := steps.Landing{URI: d.migration.URI, Address: "tcp://" + d.migration.Address, Folder: g.dir, Shared: shared, HostID: d.hostID,
+		NUMA:        spec.NUMA,
 		SameMachine: from.Boot != "" && from.Boot == bootID(), Volumes: map[string]string{}}
 	acts := []subStep{
 		{"land.folder", func(context.Context) error { return g.open(spec) }},

@@ -14,7 +14,9 @@ import (
 	"libvirt.org/go/libvirtxml"
 
 	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/libvirt/domain"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/steps"
 )
 
@@ -241,6 +243,9 @@ func (w *watch) params(ctx context.Context) ([]golibvirt.TypedParam, error) {
 		if err != nil {
 			return nil, err
 		}
+		if described, err = tuned(described, to.NUMA); err != nil {
+			return nil, err
+		}
 		params = append(params, text(name, w.renamed(described, domain)))
 	}
 	if !to.Shared {
@@ -249,6 +254,20 @@ func (w *watch) params(ctx context.Context) ([]golibvirt.TypedParam, error) {
 		}
 	}
 	return params, nil
+}
+
+// tuned puts the domain on the cells that it gets on the other host.
+func tuned(described string, on *numa.Placement) (string, error) {
+	if on == nil {
+		return described, nil
+	}
+	var d libvirtxml.Domain
+	if err := d.Unmarshal(described); err != nil {
+		return "", broken(err)
+	}
+	domain.Tune(&d, on)
+	text, err := d.Marshal()
+	return text, broken(err)
 }
 
 // renamed gives the domain's files the paths that they have on the other host.

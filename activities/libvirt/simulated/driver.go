@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/steps"
 )
 
@@ -21,7 +22,7 @@ type Options struct {
 	// StateDir is the host's folder, locked by the caller.
 	StateDir string
 	// Inventory is what the host says it has; zero fields are 64 CPUs, 256 GiB
-	// of memory, 4 TiB of disk.
+	// of memory, 4 TiB of disk, in two NUMA cells.
 	Inventory libvirt.Inventory
 	// Fail and Delay are for all guests: see the package's doc.
 	Fail, Delay string
@@ -67,11 +68,35 @@ func New(o Options) (*Driver, error) {
 	if d.inventory.DiskGB == 0 {
 		d.inventory.DiskGB = 4 << 10
 	}
+	if d.inventory.NUMA == nil {
+		d.inventory.NUMA = cells(d.inventory.VCPUs, d.inventory.MemoryMB)
+	}
 	if d.inventory.Details == nil {
 		d.inventory.Details = json.RawMessage(`{"hypervisor_type":"simulated","hypervisor_version":1,"cpu":{"arch":"x86_64","model":"simulated"},
 			"supported_instances":[["x86_64","qemu","hvm"]],"traits":["COMPUTE_NODE","COMPUTE_RESCUE_BFV","HW_ARCH_X86_64"]}`)
 	}
 	return d, nil
+}
+
+// cells are those of a host with so many CPUs and so much memory: two, or one for
+// a host with an odd number of them; two threads a core where that goes, and a
+// quarter of the memory in pages of 2 MiB.
+func cells(cpus int, memoryMB int64) *numa.Host {
+	host := &numa.Host{}
+	n := 2 - cpus%2
+	for id := range n {
+		c := numa.Cell{ID: id, Socket: id, MemoryMB: memoryMB / int64(n)}
+		huge := c.MemoryMB / 4 / 2
+		c.Pages = []numa.Pages{{SizeKB: 4, Total: (c.MemoryMB - 2*huge) << 8}, {SizeKB: 2048, Total: huge}}
+		for cpu := id * cpus / n; cpu < (id+1)*cpus/n; cpu++ {
+			c.Shared = append(c.Shared, cpu)
+		}
+		for core := range slices.Chunk(c.Shared, 2) {
+			c.Siblings = append(c.Siblings, slices.Clone(core))
+		}
+		host.Cells = append(host.Cells, c)
+	}
+	return host
 }
 
 // Close does nothing: there are no connections.

@@ -77,7 +77,7 @@ func (d *Driver) Land(ctx context.Context, spec steps.ServerSpec, from steps.Dep
 		subStep{"land.disk", func() error { return run.makeDisks(spec) }},
 		subStep{"land.done", nil},
 	)
-	return steps.Landing{URI: "simulated", Folder: string(run.folder)}, err
+	return steps.Landing{URI: "simulated", Folder: string(run.folder), NUMA: spec.NUMA}, err
 }
 
 // Migrate waits for as long as the guest is on its way, and moves its domain.
@@ -121,7 +121,11 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 			if errors.Is(err, fs.ErrNotExist) {
 				return faults.Wrap(err, faults.Conflict, "MigrationError", "Migration error: the other host is not ready")
 			}
-			return broken(err)
+			if err != nil {
+				return broken(err)
+			}
+			have.Spec.NUMA = m.To.NUMA
+			return folder(way.Folder).define(have)
 		}},
 		subStep{"migrate.done", nil},
 	)

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store"
 )
@@ -24,6 +25,8 @@ type Stranger struct {
 	HostID         string
 	HostName       string
 	LinkAddress    string
+	// NUMA is where the guest lies on its host's cells; nil anywhere.
+	NUMA *numa.Placement
 }
 
 // Strangers gives the guests that the probe guest-without-server finds.
@@ -110,12 +113,15 @@ func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
 		WITH placed AS (
 			UPDATE compute.servers SET host_id = $2, generation = GREATEST(generation, $3), launched_at = COALESCE(launched_at, created_at) WHERE id = $1
 		), room AS (
-			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
-			VALUES ($1, $1, $2, 'adopted', $4, $5, $6) ON CONFLICT DO NOTHING RETURNING host_id, vcpus, memory_mb, disk_gb
+			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb, numa)
+			VALUES ($1, $1, $2, 'adopted', $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING host_id, vcpus, memory_mb, disk_gb
+		), pinned AS (
+			INSERT INTO compute.pinned_cpus (host_id, cpu, consumer_id) SELECT host_id, unnest($8::int[]), $1 FROM room ON CONFLICT DO NOTHING
 		)
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used + room.vcpus, memory_mb_used = h.memory_mb_used + room.memory_mb,
 			disk_gb_used = h.disk_gb_used + room.disk_gb, servers = h.servers + 1
-		FROM room WHERE h.id = room.host_id`, s.ID, g.HostID, g.Generation, s.VCPUs, s.MemoryMB, s.DiskGB)
+		FROM room WHERE h.id = room.host_id`, s.ID, g.HostID, g.Generation,
+		s.VCPUs-g.NUMA.Pinned(), s.MemoryMB, s.DiskGB, g.NUMA, []int(g.NUMA.Taken()))
 	return store.Translate(err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/store"
 )
 
@@ -21,6 +22,13 @@ type Room struct {
 // Room is what the server takes on a host.
 func (s *Server) Room() Room { return Room{VCPUs: s.VCPUs, MemoryMB: s.MemoryMB, DiskGB: s.DiskGB} }
 
+// Claim is what a consumer takes on a host: room, of whose CPUs those that are
+// pinned are none, and where its guest lies on the host's cells; nil anywhere.
+type Claim struct {
+	Room
+	NUMA *numa.Placement
+}
+
 // ClaimOnHost takes room on the host for the server, in the name of an
 // operation. False if the host has not the room, is disabled or declared down;
 // then nothing has changed. The check and the change are one UPDATE, so any
@@ -28,10 +36,14 @@ func (s *Server) Room() Room { return Room{VCPUs: s.VCPUs, MemoryMB: s.MemoryMB,
 // asked together stays within (total - reserved) x ratio, and no single claim
 // asks for more than the total (as the original's placement has it).
 //
+// CPUs that a guest is pinned to are rows of their own, one for a CPU: whoever
+// places a guest on cells looks at what is taken under the host's lock (CellsOf).
+//
 // A server has one claim on a host: asked again for the same room it is true
 // and nothing changes; for other room it is faults.Conflict. The caller must
 // hold the server's row.
-func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID string, r Room) (bool, error) {
+func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID string, c Claim) (bool, error) {
+	r := c.Room
 	var had *Room
 	var claimed bool
 	err := tx.QueryRow(ctx, `
@@ -46,12 +58,14 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 				AND $6 <= h.disk_gb AND h.disk_gb_used + $6 <= (h.disk_gb - h.reserved_disk_gb) * h.disk_allocation_ratio
 			RETURNING h.id
 		), row AS (
-			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb)
-			SELECT $1, $1, id, $3, $4, $5, $6 FROM taken
+			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb, numa)
+			SELECT $1, $1, id, $3, $4, $5, $6, $7 FROM taken
+		), pinned AS (
+			INSERT INTO compute.pinned_cpus (host_id, cpu, consumer_id) SELECT id, unnest($8::int[]), $1 FROM taken
 		)
 		SELECT EXISTS (SELECT FROM taken),
 			(SELECT json_build_object('VCPUs', vcpus, 'MemoryMB', memory_mb, 'DiskGB', disk_gb) FROM had)`,
-		serverID, hostID, operationID, r.VCPUs, r.MemoryMB, r.DiskGB).Scan(&claimed, &had)
+		serverID, hostID, operationID, r.VCPUs, r.MemoryMB, r.DiskGB, c.NUMA, []int(c.NUMA.Taken())).Scan(&claimed, &had)
 	if err != nil {
 		return false, store.Translate(err)
 	}

@@ -27,7 +27,7 @@ func holding(t testing.TB, db *store.DB, server string, act func(tx store.Tx) er
 
 func claim(t testing.TB, db *store.DB, server, host string, r compute.Room) (ok bool, err error) {
 	err = holding(t, db, server, func(tx store.Tx) (err error) {
-		ok, err = compute.ClaimOnHost(t.Context(), tx, server, host, "op", r)
+		ok, err = compute.ClaimOnHost(t.Context(), tx, server, host, "op", compute.Claim{Room: r})
 		return err
 	})
 	return ok, err

@@ -20,7 +20,7 @@ func onHost(t *testing.T, db *store.DB, host string, change ...func(*compute.Ser
 	t.Helper()
 	s := computetest.AddServer(t, db, "p", change...)
 	computetest.InTx(t, db, func(tx store.Tx) error {
-		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", s.Room()); !ok {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Room()}); !ok {
 			t.Fatalf("claim: %v", err)
 		}
 		return compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: new("active"), PowerState: new(1), Host: &host}, nil)
@@ -175,7 +175,7 @@ func TestAnchor22AnOpenMoveHoldsItsOldHost(t *testing.T) {
 		if err := compute.HandOver(t.Context(), tx, s.ID, m.UUID, a); err != nil {
 			return err
 		}
-		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, b, "op", m.NewRoom); !ok {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, b, "op", compute.Claim{Room: m.NewRoom}); !ok {
 			t.Fatalf("claim on the new host: %v", err)
 		}
 		if err := compute.AimMigration(t.Context(), tx, m.OperationID, b, servers.MigrationMigrating); err != nil {

@@ -148,7 +148,7 @@ func TestDebtsAndRunningOperationsAreNoFindings(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, s.Room())
+		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, compute.Claim{Room: s.Room()})
 		return err
 	})
 	silent("it has a claim")
