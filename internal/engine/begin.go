@@ -98,6 +98,7 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []ope
 		Generation:      op.lock.generation,
 		Deadline:        op.Deadline,
 		Step:            step,
+		HostLater:       true,
 		Attempt:         attempt,
 		Effects:         ledger,
 		CancelRequested: op.CancelRequestedAt != nil,

@@ -29,7 +29,7 @@ type runs struct {
 const callTimeout = 5 * time.Second
 
 // Search attributes of every workflow, set at its start. Host is set by the
-// workflow, once it is known.
+// workflow (workflows/saga).
 var (
 	attributeKind       = temporal.NewSearchAttributeKeyKeyword("Kind")
 	attributeProjectID  = temporal.NewSearchAttributeKeyKeyword("ProjectId")

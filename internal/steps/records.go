@@ -63,6 +63,9 @@ type BeginOut struct {
 	Step string `json:"step,omitempty"`
 	// Opened says that the operation is in BeginIn.First now.
 	Opened bool `json:"opened,omitempty"`
+	// HostLater says that the workflow is found by its host only after a while. A
+	// history of an earlier release doesn't say so.
+	HostLater bool `json:"host_later,omitempty"`
 	// Attempt is the last one that the ledger knows of, at least 1.
 	Attempt int `json:"attempt,omitempty"`
 	// Effects is the ledger so far, by Seq.

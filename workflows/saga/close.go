@@ -47,6 +47,9 @@ type Outcome struct {
 // nothing at all.
 func (s *Saga) Close(outcome Outcome, story error) error {
 	defer drain(s.ctx)
+	if err := s.nameHost(); err != nil {
+		return fmt.Errorf("name the host: %w", err)
+	}
 	if story == nil {
 		story = s.succeed(outcome)
 	}

@@ -47,8 +47,10 @@ type Saga struct {
 	step      string
 	opened    string // the step that Begin has written, and that has not begun yet
 	host      string
-	forward   bool // past the point of no return
-	cancelled bool // the row says that somebody asked for a cancel
+	named     string // the host that the workflow is found by
+	naming    bool   // it will be found by one after a while
+	forward   bool   // past the point of no return
+	cancelled bool   // the row says that somebody asked for a cancel
 }
 
 // Begin starts the operation that ref names. A nil Saga with a nil error means
@@ -245,14 +247,10 @@ func (s *Saga) advance(name string, move Move) error {
 	return s.show(move)
 }
 
-// hostAttribute is the search attribute that operators find a host's workflows by.
-var hostAttribute = temporal.NewSearchAttributeKeyKeyword("Host")
-
 // show tells the Temporal UI where the story is.
 func (s *Saga) show(move Move) error {
 	if move.Host != "" && move.Host != s.host {
-		s.host = move.Host
-		if err := workflow.UpsertTypedSearchAttributes(s.ctx, hostAttribute.ValueSet(s.host)); err != nil {
+		if err := s.come(move.Host); err != nil {
 			return fmt.Errorf("name the host: %w", err)
 		}
 	}

@@ -128,7 +128,7 @@ func (r records) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, err
 		}
 		out := steps.BeginOut{
 			Verdict: steps.Run, Kind: w.Op.Kind, ResourceID: ServerID, Generation: w.Server.Generation,
-			Deadline: w.Op.Deadline, Step: before, Opened: in.First != "" && w.Op.Step == in.First, Attempt: max(w.Op.Attempt, 1),
+			Deadline: w.Op.Deadline, Step: before, Opened: in.First != "" && w.Op.Step == in.First, HostLater: true, Attempt: max(w.Op.Attempt, 1),
 			Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested, Input: w.Op.Input, Recovers: w.Recovers,
 			Server: &steps.ServerBrief{
 				ID: ServerID, Host: w.Server.Host, VMState: w.Server.VMState, PowerState: w.Server.PowerState, Holds: w.has(),
