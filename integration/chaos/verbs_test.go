@@ -338,15 +338,8 @@ func (v verb) check(t *testing.T, c *cloud.Cloud, all []held) {
 			t.Errorf("%s: %v", h, err)
 			continue
 		}
-		guests := 1
-		switch status {
-		case "", "ERROR":
-			guests = 0
-		case "VERIFY_RESIZE":
-			guests = 2 // what it was is kept where it was
-		}
-		if got := c.Guests()[h.server]; got != guests {
-			t.Errorf("%s: server %s has %d guests, want %d", h, h.server, got, guests)
+		if got, want := c.Guests()[h.server], guestsOf[status]; got != want {
+			t.Errorf("%s: server %s has %d guests, want %d", h, h.server, got, want)
 		}
 		if err := c.Await(time.Minute, func(ctx context.Context) error { return trueState(ctx, c, h.server, v.adrift) }); err != nil {
 			t.Errorf("%s: %v", h, err)
@@ -380,6 +373,11 @@ func (v verb) end(c *cloud.Cloud, h held, op engine.Operation) (status string, e
 // powerOf is the power state that a guest has under each status in which its
 // server stays (contracts: status-map.json).
 var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 4, "VERIFY_RESIZE": 1, "RESCUE": 1}
+
+// guestsOf is how many guests hosts have of a server by its status: a resize that
+// is not confirmed keeps what it was where it was, and one that is gone or was
+// never made has none.
+var guestsOf = map[string]int{"ACTIVE": 1, "PAUSED": 1, "SHUTOFF": 1, "SUSPENDED": 1, "VERIFY_RESIZE": 2, "RESCUE": 1, "ERROR": 0, "": 0}
 
 // trueState is nil if the server is in a state in which it can stay and its
 // guest is in fact as its power state and its status say; adrift leaves the

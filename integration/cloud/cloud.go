@@ -297,18 +297,22 @@ func (c *Cloud) Eventually(what string, within time.Duration, holds func(context
 }
 
 // Await waits until holds returns nil, and gives its last error when the time
-// is over.
+// is over: what it said itself, rather than that it was cut short by that.
 func (c *Cloud) Await(within time.Duration, holds func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(c.t.Context(), within)
 	defer cancel()
+	var last error
 	for {
 		err := holds(ctx)
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return err
+			return last
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -165,7 +165,7 @@ func (e *Engine) replace(ctx context.Context, tx store.Tx, r Request, spec opera
 	if err != nil {
 		return Accepted{}, err
 	}
-	return accepted, end(ctx, tx, running, supersededBy(accepted.OperationID))
+	return accepted, res.withdraw(ctx, tx, running, supersededBy(accepted.OperationID))
 }
 
 // wait writes the operation as the one that comes next, in the place of one
@@ -186,7 +186,7 @@ func (e *Engine) wait(ctx context.Context, tx store.Tx, r Request, spec operatio
 		return Accepted{}, err
 	}
 	if waiting != nil {
-		if err := end(ctx, tx, *waiting, supersededBy(op.ID)); err != nil {
+		if err := res.withdraw(ctx, tx, *waiting, supersededBy(op.ID)); err != nil {
 			return Accepted{}, err
 		}
 	}

@@ -56,7 +56,7 @@ func (l Locked) abandon(ctx context.Context, tx store.Tx, how ending) error {
 		_, err := l.resource.turn(ctx, tx, l.ResourceID)
 		return err
 	case l.lock.next == l.ID:
-		if err := end(ctx, tx, l.Operation, how); err != nil {
+		if err := l.resource.withdraw(ctx, tx, l.Operation, how); err != nil {
 			return err
 		}
 		return l.resource.await(ctx, tx, l.ResourceID, "")
@@ -83,6 +83,18 @@ func (l Locked) drop(ctx context.Context, tx store.Tx, how ending) error {
 	fault := &steps.Fault{Code: how.code, Message: how.message, HTTPCode: 500}
 	if err := l.resource.Abandon(ctx, tx, l.Operation, how.result, fault); err != nil {
 		return fmt.Errorf("abandon %s: %w", l.ID, err)
+	}
+	return nil
+}
+
+// withdraw ends an operation that never began and that has no say in what its
+// resource shows.
+func (r Resource) withdraw(ctx context.Context, tx store.Tx, op Operation, how ending) error {
+	if err := end(ctx, tx, op, how); err != nil || r.Withdraw == nil {
+		return err
+	}
+	if err := r.Withdraw(ctx, tx, op, how.result); err != nil {
+		return fmt.Errorf("withdraw %s: %w", op.ID, err)
 	}
 	return nil
 }

@@ -44,6 +44,46 @@ func TestCancelOfOneThatWaitsLeavesTheRunningOneAlone(t *testing.T) {
 	w.silent()
 }
 
+// What the request of an operation that never began has written is withdrawn,
+// whoever takes its place or whatever it waited for, and once.
+func TestWhatNeverBeganIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kinds     []operations.Kind // one after the other; the last is not withdrawn
+		begun     bool              // the first of them
+		cancelled bool              // and so the last one is
+		want      string
+	}{
+		"another takes its place":          {[]operations.Kind{operations.ServerResize, operations.ServerDelete}, false, false, "server.resize superseded."},
+		"another takes the place of that":  {[]operations.Kind{operations.ServerResize, operations.ServerResetState, operations.ServerDelete}, false, false, "server.resize superseded.server.reset-state superseded."},
+		"it waits, and another takes that": {[]operations.Kind{operations.ServerReboot, operations.ServerEvacuate, operations.ServerDelete}, true, false, "server.evacuate superseded."},
+		"it waits, and is cancelled":       {[]operations.Kind{operations.ServerReboot, operations.ServerEvacuate}, true, true, "server.evacuate cancelled."},
+		"it has begun":                     {[]operations.Kind{operations.ServerResize, operations.ServerDelete}, true, false, ""},
+		"it is cancelled, and abandoned":   {[]operations.Kind{operations.ServerResize}, false, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			id := w.newThing()
+			var last string
+			for i, kind := range c.kinds {
+				last = w.accept(kind, id).OperationID
+				if c.begun && i == 0 {
+					w.begin(last, "run-1")
+				}
+			}
+			if c.cancelled {
+				w.cancel(last)
+			}
+			var got string
+			if err := w.db.Pool.QueryRow(t.Context(), `SELECT withdrawn FROM fake.things WHERE id = $1`, id).Scan(&got); err != nil || got != c.want {
+				t.Errorf("withdrawn: %q, %v; want %q", got, err, c.want)
+			}
+			w.silent()
+		})
+	}
+}
+
 func TestCancelOfARunningOneIsNoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

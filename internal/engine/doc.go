@@ -18,7 +18,7 @@
 //	waiting ──release──► pending ──Begin──► running ──Finish──► done, failed, cancelled
 //	start_after null     start_after set    dispatched_at set   finished_at set
 //
-//	before Begin: a cancel or a pre-emption ends it on the spot (Abandon)
+//	before Begin: a cancel or a pre-emption ends it on the spot (Abandon, Withdraw)
 //	after it:     a lost workflow is started from nothing, a closed one recovered
 //
 // An exclusive operation holds its resource's operation_id or waits in

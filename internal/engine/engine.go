@@ -47,6 +47,10 @@ type Resource struct {
 	// transient state and writes the fault, in the caller's transaction, before
 	// the lock moves on.
 	Abandon func(ctx context.Context, tx store.Tx, op Operation, result operations.Result, fault *steps.Fault) error
+	// Withdraw takes back what the request of an operation that never began has
+	// written beside the row, whose state is another's: one that takes its place,
+	// or the one that it waited for. Nil takes back nothing.
+	Withdraw func(ctx context.Context, tx store.Tx, op Operation, result operations.Result) error
 }
 
 // key is the column of the resource's UUID.

@@ -41,14 +41,15 @@ func newWorldOn(t testing.TB, dsn string) *world {
 	}
 	t.Cleanup(db.Close)
 	w := &world{t: t, db: db}
-	w.e = engine.New(db, engine.Resource{Type: operations.Server, Table: "fake.things", Abandon: abandonThing})
+	w.e = engine.New(db, engine.Resource{Type: operations.Server, Table: "fake.things", Abandon: abandonThing, Withdraw: withdrawThing})
 	w.exec(`CREATE SCHEMA IF NOT EXISTS fake`)
 	w.exec(`CREATE TABLE IF NOT EXISTS fake.things (
 		id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
 		operation_id      text REFERENCES engine.operations (id),
 		next_operation_id text REFERENCES engine.operations (id),
 		generation        bigint NOT NULL DEFAULT 0,
-		abandoned         text NOT NULL DEFAULT '')`)
+		abandoned         text NOT NULL DEFAULT '',
+		withdrawn         text NOT NULL DEFAULT '')`)
 	return w
 }
 
@@ -56,6 +57,12 @@ func newWorldOn(t testing.TB, dsn string) *world {
 func abandonThing(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result, fault *steps.Fault) error {
 	_, err := tx.Exec(ctx, `UPDATE fake.things SET abandoned = $2 WHERE id = $1`,
 		op.ResourceID, fmt.Sprintf("%s %s %s", op.Kind, result, fault.Code))
+	return err
+}
+
+// withdrawThing writes down what was withdrawn of it.
+func withdrawThing(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result) error {
+	_, err := tx.Exec(ctx, `UPDATE fake.things SET withdrawn = withdrawn || $2 WHERE id = $1`, op.ResourceID, fmt.Sprintf("%s %s.", op.Kind, result))
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Resource tells the engine how servers are locked.
 func Resource() engine.Resource {
-	return engine.Resource{Type: operations.Server, Table: "compute.servers", Abandon: Abandon}
+	return engine.Resource{Type: operations.Server, Table: "compute.servers", Abandon: Abandon, Withdraw: abandonMigration}
 }
 
 // Abandon makes true of the row what holds when its operation ends without

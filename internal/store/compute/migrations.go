@@ -179,17 +179,17 @@ func settleMigration(ctx context.Context, tx store.Tx, serverID string, o steps.
 }
 
 // abandonMigration ends the open migration of an operation that never began. One
-// that was to be reverted waits as it did before.
+// that was to be confirmed or reverted waits as it did before.
 func abandonMigration(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result) error {
 	m, err := OpenMigration(ctx, tx, op.ResourceID)
 	switch {
 	case err != nil || m == nil:
 		return err
-	case m.OperationID == op.ID && m.Type == servers.LiveMigration && result == operations.ResultCancelled:
+	case m.OperationID == op.ID && m.Type == servers.LiveMigration && result != operations.ResultFailed:
 		return settleMigration(ctx, tx, op.ResourceID, steps.MigrationOutcome{Status: string(servers.MigrationCancelled)})
 	case m.OperationID == op.ID:
 		return settleMigration(ctx, tx, op.ResourceID, steps.MigrationOutcome{Status: string(servers.MigrationError)})
-	case op.Kind == operations.ServerRevertResize:
+	case op.Kind == operations.ServerConfirmResize, op.Kind == operations.ServerRevertResize:
 		return SetMigrationStatus(ctx, tx, op.ResourceID, servers.MigrationFinished)
 	}
 	return nil
