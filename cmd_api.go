@@ -24,6 +24,7 @@ import (
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/internal/secrets"
@@ -103,6 +104,10 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 	if err != nil {
 		return nil, err
 	}
+	aliases, err := pci.ReadAliases(p.cfg.Compute.PCIAlias)
+	if err != nil {
+		return nil, err
+	}
 	computeAPI := &compute.API{
 		DB:               p.db,
 		Engine:           p.engine,
@@ -114,6 +119,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		HostDownAfter:    p.cfg.Compute.HostDownAfter,
 		MaxPageSize:      p.cfg.API.MaxPageSize,
 		ResizeOnSameHost: p.cfg.Compute.AllowResizeToSameHost,
+		Aliases:          aliases,
 		OffloadShelved:   p.cfg.Compute.ShelvedOffloadTime == 0,
 		SoftDelete:       p.cfg.Compute.ReclaimInstanceInterval > 0,
 	}

@@ -29,6 +29,7 @@ import (
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -90,6 +91,9 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	machine, err := machineName(cfg)
 	if err != nil {
+		return err
+	}
+	if placer.Aliases, err = pci.ReadAliases(cfg.Compute.PCIAlias); err != nil {
 		return err
 	}
 	recorder.Finished = metrics.Finished
@@ -157,6 +161,10 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	lent, err := pci.ReadLent(cfg.Host.PCIDeviceSpec)
+	if err != nil {
+		return nil, err
+	}
 	open, err := driverOf(cfg, cells)
 	switch {
 	case err != nil:
@@ -170,7 +178,7 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open, Cells: cells}
+	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open, Cells: cells, Lent: lent}
 	if count == 1 {
 		return []workers.HostSpec{spec}, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/steps"
 )
 
@@ -49,6 +50,8 @@ type HostSpec struct {
 	LinkListen string
 	// Cells say what the host's CPUs and pages are for.
 	Cells numa.Settings
+	// Lent say which of its devices guests may have.
+	Lent pci.Lent
 	// Builds is how many run at once; 0 is libvirt.DefaultBuilds.
 	Builds int64
 }
@@ -326,7 +329,7 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 	r := hostlink.Report{
 		Incarnation: h.identity.Incarnation, Uptime: up,
 		VCPUs: inventory.VCPUs, MemoryMB: inventory.MemoryMB, DiskGB: inventory.DiskGB, Details: inventory.Details,
-		NUMA:   h.Cells.Apply(inventory.NUMA),
+		NUMA: h.Cells.Apply(inventory.NUMA), Devices: h.Lent.Of(inventory.Devices),
 		Guests: make([]hostlink.Guest, len(guests)), Steps: Steps(HostRole),
 	}
 	if r.NUMA != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 )
@@ -130,6 +131,8 @@ type Inventory struct {
 	DiskGB   int64
 	// NUMA are the host's cells with all of their CPUs as shared; nil if it can't say.
 	NUMA *numa.Host
+	// Devices are on its PCI buses.
+	Devices []pci.Device
 	// Details are CPU model, features, versions and the like: opaque, an object.
 	Details json.RawMessage
 }

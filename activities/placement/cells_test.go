@@ -40,7 +40,7 @@ func asking(specs map[string]string) func(*compute.Server) {
 
 func (w *world) lies(serverID string, size steps.Size) *numa.Placement {
 	w.Helper()
-	placed, err := compute.PlacementOf(w.Context(), w.db.Pool, serverID, size)
+	placed, _, err := compute.PlaceOf(w.Context(), w.db.Pool, serverID, size)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -69,7 +70,7 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
-	used, err := compute.Usages(ctx, tx)
+	taken, err := compute.TakenParts(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,9 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 			Servers:    r.Servers,
 			Building:   building[r.ID],
 			Aggregates: scheduler.Merge(aggregates[r.ID]...),
-			CellsUsed:  used[r.ID],
+		}
+		if t := taken[r.ID]; t != nil {
+			h.all[i].CellsUsed, h.all[i].DevicesTaken = &t.Cells, t.Devices
 		}
 		if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
 			h.all[i].IP = address.Addr()
@@ -114,7 +117,7 @@ type facts struct {
 	SupportedInstances [][3]string `json:"supported_instances"`
 	TraitNames         []string    `json:"traits"`
 
-	cells      *numa.Host
+	parts      pci.Host
 	guests     []scheduler.Guest
 	traits     scheduler.Set
 	properties map[string]any
@@ -124,12 +127,14 @@ func readFacts(r *compute.Host) (*facts, error) {
 	f := &facts{}
 	var report struct {
 		Cells   *numa.Host      `json:"numa"`
+		Devices []pci.Device    `json:"devices"`
 		Details json.RawMessage `json:"details"`
 	}
 	if err := json.Unmarshal(r.Inventory, &report); err != nil {
 		return f, err
 	}
-	if f.cells = report.Cells; len(report.Details) == 0 {
+	f.parts = pci.Host{Cells: report.Cells, Devices: report.Devices}
+	if len(report.Details) == 0 {
 		return f, nil
 	}
 	if err := errors.Join(json.Unmarshal(report.Details, f), json.Unmarshal(report.Details, &f.properties)); err != nil {
@@ -144,7 +149,7 @@ func readFacts(r *compute.Host) (*facts, error) {
 
 func (f *facts) describe(h *scheduler.Host) {
 	h.HypervisorType, h.HypervisorVersion, h.Guests = f.HypervisorType, f.HypervisorVersion, f.guests
-	h.Traits, h.Properties, h.Cells = f.traits, f.properties, f.cells
+	h.Traits, h.Properties, h.Parts = f.traits, f.properties, f.parts
 }
 
 // unheard names a silent host that isn't among those to be left out; "" if
@@ -174,6 +179,12 @@ func (h *hosts) took(id string, c compute.Claim) {
 				x.CellsUsed = &numa.Usage{}
 			}
 			x.CellsUsed.Add(c.NUMA)
+			if len(c.Devices) > 0 && x.DevicesTaken == nil {
+				x.DevicesTaken = pci.Taken{}
+			}
+			for _, d := range c.Devices {
+				x.DevicesTaken[d.Address] = true
+			}
 			return
 		}
 	}

@@ -73,7 +73,7 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 		return out, nil, err
 	}
 	// The claim locks the host's row, so it comes last.
-	taken, err = take(ctx, tx, will, host.ID, op.ID)
+	taken, err = a.take(ctx, tx, will, host.ID, op.ID)
 	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, taken, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
@@ -44,6 +45,8 @@ type Activities struct {
 	// silence is no verdict: with everything just started again, hosts have had
 	// nobody to report to. Zero is long ago.
 	Since time.Time
+	// Aliases are what flavors call devices of hosts.
+	Aliases pci.Aliases
 }
 
 var _ steps.PlacementActivities = (*Activities)(nil)
@@ -140,22 +143,15 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 		}
 	}
 	// The claim locks the host's row, so it comes last.
-	taken, err = take(ctx, tx, server, host.ID, in.Fence.OperationID)
+	taken, err = a.take(ctx, tx, server, host.ID, in.Fence.OperationID)
 	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, taken, err
 }
 
 // take claims what the server takes on the host; a hostFull error if it isn't there.
-func take(ctx context.Context, tx store.Tx, s *compute.Server, hostID, operationID string) (*compute.Claim, error) {
+func (a *Activities) take(ctx context.Context, tx store.Tx, s *compute.Server, hostID, operationID string) (*compute.Claim, error) {
 	claim := &compute.Claim{Room: s.Room()}
-	asked, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
-	if err != nil {
+	if err := a.takeParts(ctx, tx, s, hostID, claim); err != nil {
 		return nil, err
-	}
-	if asked != nil {
-		if claim.NUMA, err = fit(ctx, tx, hostID, asked); err != nil {
-			return nil, err
-		}
-		claim.VCPUs -= claim.NUMA.Pinned()
 	}
 	ok, err := compute.ClaimOnHost(ctx, tx, s.ID, hostID, operationID, *claim)
 	if err == nil && !ok {
@@ -164,28 +160,38 @@ func take(ctx context.Context, tx store.Tx, s *compute.Server, hostID, operation
 	return claim, err
 }
 
-// fit places a guest on the host's NUMA cells as they are now, and keeps others
-// from doing so until the transaction ends.
-func fit(ctx context.Context, tx store.Tx, hostID string, asked *numa.Request) (*numa.Placement, error) {
-	host, used, err := compute.CellsOf(ctx, tx, hostID)
+// takeParts chooses NUMA cells and devices of the host as they are now for a server
+// that asks for any, and keeps others from doing so until the transaction ends.
+func (a *Activities) takeParts(ctx context.Context, tx store.Tx, s *compute.Server, hostID string, claim *compute.Claim) error {
+	cells, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	devices, err := a.Aliases.Read(s.Flavor.ExtraSpecs, s.ImageProperties)
+	if err != nil || cells == nil && len(devices) == 0 {
+		return err
+	}
+	host, taken, err := compute.LockParts(ctx, tx, hostID)
+	if err != nil {
+		return err
 	}
 	says, err := readFacts(host)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	placed := numa.Fit(says.cells, used, asked, numa.Limits{CPU: host.CPURatio, RAM: host.RAMRatio})
-	if placed == nil {
-		return nil, &hostFull{hostID}
+	var ok bool
+	claim.NUMA, claim.Devices, ok = pci.Fit(says.parts, &taken.Cells, taken.Devices, cells, devices, numa.Limits{CPU: host.CPURatio, RAM: host.RAMRatio})
+	if !ok {
+		return &hostFull{hostID}
 	}
-	return placed, nil
+	claim.VCPUs -= claim.NUMA.Pinned()
+	return nil
 }
 
 // choose gives the host to try. That there is none is said only of hosts as
 // they are now.
 func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s *compute.Server, exclude []string, seed uint64) (*scheduler.Host, error) {
-	r, err := request(ctx, tx, s, exclude)
+	r, err := a.request(ctx, tx, s, exclude)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // request says what the scheduler is to look for. The group of a server, if it
 // has one, stays locked until the claim is made: claims of its members come one
 // after the other, so that each sees where the others are.
-func request(ctx context.Context, tx store.Tx, s *compute.Server, exclude []string) (scheduler.Request, error) {
+func (a *Activities) request(ctx context.Context, tx store.Tx, s *compute.Server, exclude []string) (scheduler.Request, error) {
 	r := scheduler.Request{
 		ProjectID: s.ProjectID, VCPUs: int64(s.VCPUs), MemoryMB: s.MemoryMB, DiskGB: s.DiskGB,
 		Host: s.Placement.Host, AvailabilityZone: s.AvailabilityZone, Exclude: exclude, Flavor: s.Flavor.Name,
@@ -22,6 +22,10 @@ func request(ctx context.Context, tx store.Tx, s *compute.Server, exclude []stri
 		r.Host = s.Placement.Node
 	}
 	if err := r.Apply(s.Flavor.ExtraSpecs, s.ImageProperties); err != nil {
+		return r, err
+	}
+	var err error
+	if r.Devices, err = a.Aliases.Read(s.Flavor.ExtraSpecs, s.ImageProperties); err != nil {
 		return r, err
 	}
 	hints, err := scheduler.ReadHints(s.Placement.Hints)

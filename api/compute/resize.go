@@ -106,7 +106,7 @@ func (a *API) resizedTo(r *rest.Request, server *compute.Server, asked *resizeRe
 	case flavor.ID == server.Flavor.ID && flavor.CreatedAt.Equal(server.Flavor.CreatedAt):
 		return nil, faults.New(faults.Invalid, "CannotResizeToSameFlavor", "When resizing, instances must change flavor!")
 	}
-	if _, err := cellsFor(flavor, server.ImageProperties); err != nil {
+	if err := a.canHave(flavor, server.ImageProperties); err != nil {
 		return nil, err
 	}
 	if server.ImageID == "" || !a.reachable(r.Identity) {

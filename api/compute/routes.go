@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
 )
@@ -48,6 +49,8 @@ type API struct {
 	HostDownAfter time.Duration
 	// MaxPageSize is the most servers on a page.
 	MaxPageSize int
+	// Aliases are what flavors call devices of hosts.
+	Aliases pci.Aliases
 	// ResizeOnSameHost lets a resized server stay on its host.
 	ResizeOnSameHost bool
 	// SoftDelete keeps what users delete until it is reclaimed.

@@ -23,6 +23,16 @@ func cellsFor(flavor *compute.Flavor, properties map[string]string) (*numa.Reque
 	return numa.Read(flavor.ExtraSpecs, properties, flavor.VCPUs, flavor.MemoryMB)
 }
 
+// canHave checks what a server of the flavor with an image of these properties asks
+// of its host's cells and devices.
+func (a *API) canHave(flavor *compute.Flavor, properties map[string]string) error {
+	if _, err := cellsFor(flavor, properties); err != nil {
+		return err
+	}
+	_, err := a.Aliases.Read(flavor.ExtraSpecs, properties)
+	return err
+}
+
 // staysOnCells refuses a rebuild by an image that asks for other cells: the guest
 // stays where it lies.
 func staysOnCells(server *compute.Server, properties map[string]string) error {
@@ -45,7 +55,7 @@ func (a *API) showTopology(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	placed, err := compute.PlacementOf(r.Context(), a.DB.Pool, server.ID, "")
+	placed, _, err := compute.PlaceOf(r.Context(), a.DB.Pool, server.ID, "")
 	if err != nil {
 		return nil, err
 	}

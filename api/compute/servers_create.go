@@ -86,7 +86,7 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := cellsFor(b.flavor, b.properties); err != nil {
+	if err := a.canHave(b.flavor, b.properties); err != nil {
 		return nil, err
 	}
 	if err := a.checkDevices(r, b); err != nil {

@@ -63,6 +63,10 @@ func TestCellsAreCheckedAtTheRequest(t *testing.T) {
 		step{"root", "2.1", "POST", "/flavors/2/os-extra_specs", `{"extra_specs": {"hw:numa_nodes": "3"}}`, 200, ""},
 		step{"alice", "2.1", "POST", "/servers", `{"server": {"name": "x", "flavorRef": "2", "imageRef": "` + image + `"}}`, 400, invalid(asymmetric)},
 		action(`{"resize": {"flavorRef": "2"}}`, 400, invalid(asymmetric)),
+		step{"root", "2.1", "PUT", "/flavors/2/os-extra_specs/hw:numa_nodes", `{"hw:numa_nodes": "1"}`, 200, ""},
+		step{"root", "2.1", "POST", "/flavors/2/os-extra_specs", `{"extra_specs": {"pci_passthrough:alias": "gpu:1"}}`, 200, ""},
+		step{"alice", "2.1", "POST", "/servers", `{"server": {"name": "x", "flavorRef": "2", "imageRef": "` + image + `"}}`, 400, invalid("PCI alias gpu is not defined")},
+		action(`{"resize": {"flavorRef": "2"}}`, 400, invalid("PCI alias gpu is not defined")),
 		action(`{"rebuild": {"imageRef": "`+newer+`"}}`, 400, invalid(conflicts)),
 		action(`{"rebuild": {"imageRef": "`+image+`"}}`, 202, ""),
 	)

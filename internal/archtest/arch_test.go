@@ -36,7 +36,7 @@ var rules = []rule{
 	{"internal/store", []string{"internal", "schemas", "github.com/jackc/pgx"}},
 	{"internal/engine", []string{"internal", "schemas", "github.com/jackc/pgx", "go.temporal.io"}},
 	{"internal/identity", []string{"internal", "schemas", "github.com/gophercloud"}},
-	{"internal/steps", []string{"internal/operations", "internal/numa", "internal/faults", "go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/api/enums"}},
+	{"internal/steps", []string{"internal/operations", "internal/numa", "internal/pci", "internal/faults", "go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/api/enums"}},
 	// The one package of internal that imports dev: it lends its processes to tests.
 	{"internal/testenv", []string{"internal", "schemas", "dev", "github.com/jackc/pgx", "go.temporal.io"}},
 	// The service user's session, which activities and api share.

@@ -90,6 +90,8 @@ type Compute struct {
 	HostDownAfter time.Duration `koanf:"host_down_after"`
 	Listen        string        `koanf:"listen"`
 	PolicyFile    string        `koanf:"policy_file"`
+	// PCIAlias is what flavors call devices: internal/pci.ReadAliases.
+	PCIAlias []string `koanf:"pci_alias"`
 	// VIFPluggingTimeout is how long a build waits for Neutron to plug its ports.
 	VIFPluggingTimeout time.Duration `koanf:"vif_plugging_timeout"`
 	VIFPluggingIsFatal bool          `koanf:"vif_plugging_is_fatal"`
@@ -197,6 +199,8 @@ type Host struct {
 	CPUSharedSet      string   `koanf:"cpu_shared_set"`
 	CPUDedicatedSet   string   `koanf:"cpu_dedicated_set"`
 	ReservedHugePages []string `koanf:"reserved_huge_pages"`
+	// PCIDeviceSpec is which of its devices guests may have: internal/pci.ReadLent.
+	PCIDeviceSpec []string `koanf:"pci_device_spec"`
 	// LiveMigration* are Nova's options of that name.
 	LiveMigrationURI                string        `koanf:"live_migration_uri"`
 	LiveMigrationInboundAddr        string        `koanf:"live_migration_inbound_addr"`

@@ -104,6 +104,7 @@ var keys = []Key{
 	{"hostlink.listen", "127.0.0.1:8775", "Address on which the API serves the host link."},
 	{"hostlink.key_file", "", "File with the deployment's host link key."},
 
+	{"compute.pci_alias", []any{}, "What flavors call devices of hosts, each as JSON with name, vendor_id and product_id, and perhaps device_type and numa_policy (pci/alias)."},
 	{"secrets.key_file", "", "File with the keys that secrets are encrypted with at rest, a line each: an id and 64 hex digits; the first one encrypts. It is made if it is missing."},
 
 	{"metadata.listen", "", "Address on which the metadata service answers Neutron's proxy; empty for none."},
@@ -119,6 +120,7 @@ var keys = []Key{
 	{"host.cpu_shared_set", "", "CPUs on which guests float, as 0-3,^2; empty is none beside a cpu_dedicated_set, and all without (compute/cpu_shared_set)."},
 	{"host.cpu_dedicated_set", "", "CPUs that guests' CPUs are pinned to, one each; empty for none (compute/cpu_dedicated_set)."},
 	{"host.reserved_huge_pages", []any{}, "Pages that no guest gets, an entry node:0,size:2048,count:64 for each cell and size (reserved_huge_pages)."},
+	{"host.pci_device_spec", []any{}, "Devices that guests may have, each as JSON with vendor_id, product_id or address, whose parts may be * (pci/device_spec)."},
 	{"host.live_migration_uri", "qemu+tls://%s/system", "How other hosts' libvirtds reach this host's; %s stands for its inbound address."},
 	{"host.live_migration_inbound_addr", "", "Where this host takes the memory and the disks of guests that come from others; empty is host.name."},
 	{"host.live_migration_completion_timeout", 800 * time.Second, "How long a live migration may take for each GiB that it moves, 2 at least; 0 is for ever."},

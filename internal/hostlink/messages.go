@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 )
 
 // Report is what a host says of itself, at registration and in each heartbeat.
@@ -25,6 +26,8 @@ type Report struct {
 	Details json.RawMessage `json:"details,omitempty"`
 	// NUMA are the host's cells, as its settings have them; nil if it doesn't say.
 	NUMA *numa.Host `json:"numa,omitempty"`
+	// Devices are those that the host lends to guests.
+	Devices []pci.Device `json:"devices,omitempty"`
 	// Uptime is how long the host has been up, in the words of uptime(1); empty
 	// if it isn't known.
 	Uptime string  `json:"uptime,omitempty"`

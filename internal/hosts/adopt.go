@@ -71,7 +71,7 @@ func giveBack(ctx context.Context, db *store.DB, link Describer, g *compute.Stra
 	if err != nil {
 		return err
 	}
-	g.NUMA = spec.NUMA
+	g.NUMA, g.Devices = spec.NUMA, spec.Devices
 	return db.InTx(ctx, func(tx store.Tx) error { return compute.ReturnServer(ctx, tx, g) })
 }
 
@@ -93,7 +93,7 @@ func adopt(ctx context.Context, db *store.DB, link Describer, g *compute.Strange
 	if err != nil {
 		return err
 	}
-	g.NUMA = spec.NUMA
+	g.NUMA, g.Devices = spec.NUMA, spec.Devices
 	return db.InTx(ctx, func(tx store.Tx) error {
 		return compute.AdoptServer(ctx, tx, serverOf(spec), portsOf(spec), devicesOf(spec), g)
 	})

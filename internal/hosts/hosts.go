@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -86,13 +87,14 @@ func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int
 type inventory struct {
 	Details json.RawMessage  `json:"details,omitempty"`
 	NUMA    *numa.Host       `json:"numa,omitempty"`
+	Devices []pci.Device     `json:"devices,omitempty"`
 	Uptime  string           `json:"uptime,omitempty"`
 	Guests  []hostlink.Guest `json:"guests"`
 	Steps   []string         `json:"steps"`
 }
 
 func reportOf(in hostlink.Report) (compute.Report, error) {
-	data, err := json.Marshal(inventory{Details: in.Details, NUMA: in.NUMA, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
+	data, err := json.Marshal(inventory{Details: in.Details, NUMA: in.NUMA, Devices: in.Devices, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
 	if err != nil {
 		return compute.Report{}, faults.Wrap(err, faults.Invalid, "InvalidReport", "the report can't be kept")
 	}

@@ -12,14 +12,14 @@ import (
 type Limits struct{ CPU, RAM float64 }
 
 // Fit gives the guest's place on the host beside those that are there; nil if
-// there is none. Each cell of the guest gets one of the host's for itself, those
-// with most left before the others.
-func Fit(host *Host, taken *Usage, r *Request, limits Limits) *Placement {
+// there is none. Each cell of the guest gets one of the host's for itself: those
+// first that are wanted more, by cell, and then those with most left.
+func Fit(host *Host, taken *Usage, r *Request, limits Limits, wanted map[int]int) *Placement {
 	if host == nil || len(r.Cells) > len(host.Cells) {
 		return nil
 	}
 	m := match{
-		order:  order(host, taken, r),
+		order:  order(host, taken, r, wanted),
 		placed: make([][]*Placed, len(r.Cells)), guest: map[int]int{},
 	}
 	for i := range r.Cells {
@@ -42,7 +42,7 @@ func Fit(host *Host, taken *Usage, r *Request, limits Limits) *Placement {
 
 // order puts the cells with most left first: dedicated CPUs for a guest that is
 // pinned, shared ones for another, then memory.
-func order(host *Host, taken *Usage, r *Request) []*Cell {
+func order(host *Host, taken *Usage, r *Request, wanted map[int]int) []*Cell {
 	cells := make([]*Cell, len(host.Cells))
 	for i := range cells {
 		cells[i] = &host.Cells[i]
@@ -53,7 +53,7 @@ func order(host *Host, taken *Usage, r *Request) []*Cell {
 		if r.Policy == Dedicated || r.Policy == Mixed {
 			byCPUs = cmp.Compare(len(b.Dedicated)-len(ofB.pinned), len(a.Dedicated)-len(ofA.pinned))
 		}
-		return cmp.Or(byCPUs, cmp.Compare(b.MemoryMB-ofB.memoryMB, a.MemoryMB-ofA.memoryMB))
+		return cmp.Or(cmp.Compare(wanted[b.ID], wanted[a.ID]), byCPUs, cmp.Compare(b.MemoryMB-ofB.memoryMB, a.MemoryMB-ofA.memoryMB))
 	})
 	return cells
 }

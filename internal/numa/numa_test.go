@@ -109,7 +109,7 @@ func TestFits(t *testing.T) {
 			continue
 		}
 		got := ""
-		if p := Fit(machine(2, c.threads), nil, r, twice); p != nil {
+		if p := Fit(machine(2, c.threads), nil, r, twice, nil); p != nil {
 			got = fmt.Sprint(p.Cells)
 		}
 		if got != c.want {
@@ -129,7 +129,7 @@ func TestCellsAreMatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := Fit(h, nil, r, twice); p == nil || p.Cells[0].Host != 1 || p.Cells[1].Host != 0 {
+	if p := Fit(h, nil, r, twice, nil); p == nil || p.Cells[0].Host != 1 || p.Cells[1].Host != 0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -166,7 +166,7 @@ func TestNothingIsGivenTwice(t *testing.T) {
 			if r == nil {
 				continue
 			}
-			if p := Fit(h, sum(there), r, twice); p != nil {
+			if p := Fit(h, sum(there), r, twice, nil); p != nil {
 				meets(t, p, r)
 				there = append(there, p)
 			}

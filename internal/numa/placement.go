@@ -29,6 +29,11 @@ type Placed struct {
 	Huge bool `json:"huge,omitempty"`
 }
 
+// On says whether the guest lies on a cell of the host.
+func (p *Placement) On(cell int) bool {
+	return slices.ContainsFunc(p.Cells, func(c Placed) bool { return c.Host == cell })
+}
+
 // Unplaced gives the cells of a guest that lies on none of a host's, numbered as its
 // own; a nil request has none.
 func (r *Request) Unplaced() *Placement {

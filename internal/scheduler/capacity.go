@@ -2,7 +2,10 @@ package scheduler
 
 // Room: how much of each resource a host can still promise.
 
-import "holdfast.dev/internal/numa"
+import (
+	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
+)
 
 // Capacity is how much there is of one resource and how much is promised.
 type Capacity struct {
@@ -36,12 +39,20 @@ func hasResources(r *Request, h *Host) bool {
 	return true
 }
 
-// hasCells asks whether the guest fits on the host's NUMA cells.
+// hasDevices asks for enough devices, wherever they are.
+func hasDevices(r *Request, h *Host) bool {
+	_, ok := pci.Assign(h.Parts, h.DevicesTaken, r.Devices, nil)
+	return ok
+}
+
+// hasCells asks whether the guest fits on the host's NUMA cells, near enough to its
+// devices.
 func hasCells(r *Request, h *Host) bool {
 	if r.Cells == nil {
 		return true
 	}
-	return numa.Fit(h.Cells, h.CellsUsed, r.Cells, h.limits()) != nil
+	_, _, ok := pci.Fit(h.Parts, h.CellsUsed, h.DevicesTaken, r.Cells, r.Devices, h.limits())
+	return ok
 }
 
 // limits are how often the CPUs and the memory of a cell may be promised.

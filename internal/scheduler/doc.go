@@ -7,7 +7,7 @@
 //
 //	request.go       what is looked for, host.go what there is
 //	requirements.go  what a flavor's extra specs and an image's properties ask of a host
-//	capacity.go      room: CPUs, memory, disk and custom resource classes, NUMA cells
+//	capacity.go      room: CPUs, memory, disk and custom resource classes, NUMA cells, devices
 //	aggregates.go    what a host's aggregates say of it
 //	capabilities.go  what a flavor wants of a host's properties (operators in ops.go)
 //	guests.go        what kinds of guest a host runs

@@ -34,6 +34,7 @@ var Filters = []Filter{
 	{"ImagePropertiesFilter", runsGuest},
 	{"ComputeCapabilitiesFilter", hasCapabilities},
 	{"JsonFilter", matchesQuery},
+	{"PciPassthroughFilter", hasDevices},
 	{"NUMATopologyFilter", hasCells},
 }
 

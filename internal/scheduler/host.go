@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 )
 
 // Host is one host as the snapshot has it. CPUs, MiB, GiB.
@@ -19,10 +20,11 @@ type Host struct {
 	Disabled bool
 
 	VCPUs, Memory, Disk Capacity
-	// Cells are the host's NUMA cells; nil if it doesn't say. CellsUsed is what
-	// guests that lie on some of them take.
-	Cells     *numa.Host
-	CellsUsed *numa.Usage
+	// Parts are the host's NUMA cells, nil if it doesn't say, and the devices that
+	// it lends. CellsUsed and DevicesTaken are what guests have of them.
+	Parts        pci.Host
+	CellsUsed    *numa.Usage
+	DevicesTaken pci.Taken
 	// Resources is room of other resource classes, by name.
 	Resources map[string]Capacity
 	// Traits are the names of what it can do, as os-traits has them.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 )
 
 // Request is what is looked for. CPUs, MiB, GiB.
@@ -23,8 +24,10 @@ type Request struct {
 	// image's properties ask of a host.
 	Flavor       string
 	Requirements Requirements
-	// Cells is what is wanted of the host's NUMA cells; nil is nothing.
-	Cells *numa.Request
+	// Cells is what is wanted of the host's NUMA cells, nil is nothing; Devices are
+	// those that are wanted of it.
+	Cells   *numa.Request
+	Devices []pci.Request
 	// Image has the image's properties.
 	Image map[string]string
 

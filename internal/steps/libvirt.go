@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/pci"
 )
 
 // Token fences work on a host: a host that has seen a higher one for the same
@@ -67,6 +68,8 @@ type ServerSpec struct {
 	Disks []Disk `json:"disks,omitempty"`
 	// NUMA is where the guest lies on the host's cells; nil anywhere.
 	NUMA *numa.Placement `json:"numa,omitempty"`
+	// Devices are those of the host that the guest has.
+	Devices pci.Devices `json:"devices,omitempty"`
 }
 
 // BuildIn makes a guest: disks and a running domain.

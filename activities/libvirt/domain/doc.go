@@ -8,9 +8,9 @@
 // the contracts (compute/extra-specs.json, compute/image-properties.json). A
 // value that can't be met is faults.Invalid, with the original's text.
 //
-// On which NUMA cells, CPUs and pages the guest lies stands in its spec, where
-// placement has put it. Not looked at here, since placement has to know of them
-// first: PCI and mediated devices, TPM, memory encryption.
+// On which NUMA cells, CPUs and pages the guest lies and which devices of the host
+// it has stands in its spec, where placement has put it. Not looked at here, since
+// placement has to know of them first: mediated devices, TPM, memory encryption.
 //
 // Package qemu gives the text to libvirt.
 package domain

@@ -28,7 +28,7 @@ type Plan struct {
 
 // concerns set their part of the domain, in this order.
 var concerns = []func(*Plan, Properties, *libvirtxml.Domain) error{
-	memory, cpu, cells, realtime, bootFrom, firmware, smbios, features, clock, disks, nics, hotplug, console, video, rng, metadata,
+	memory, cpu, cells, realtime, bootFrom, firmware, smbios, features, clock, disks, nics, hostDevices, hotplug, console, video, rng, metadata,
 }
 
 // XML writes the domain. Errors: Invalid, the flavor or the image asks for what

@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/steps"
 )
 
@@ -73,10 +74,11 @@ func TestConcerns(t *testing.T) {
 		"with an emulator":  {plan: isolated, part: func(d *libvirtxml.Domain) any { return d.CPUTune.EmulatorPin }, want: `<DomainCPUTuneEmulatorPin cpuset="27"></DomainCPUTuneEmulatorPin>`},
 		"huge pages":        {plan: placed, part: func(d *libvirtxml.Domain) any { return d.MemoryBacking }, want: `<DomainMemoryBacking><hugepages><page size="2048" unit="KiB" nodeset="0"></page></hugepages></DomainMemoryBacking>`},
 		"in real time":      {plan: placed, flavor: words{"hw:cpu_realtime": "yes", "hw:cpu_realtime_mask": "0-1"}, part: func(d *libvirtxml.Domain) any { return d.CPUTune.VCPUSched }, want: `<DomainCPUTuneVCPUSched vcpus="0-1" scheduler="fifo" priority="1"></DomainCPUTuneVCPUSched>`},
+		"of the host":       {plan: Plan{Spec: steps.ServerSpec{Devices: pci.Devices{{Alias: "gpu", Address: "0000:81:02.1"}}}}, part: func(d *libvirtxml.Domain) any { return &d.Devices.Hostdevs[0] }, want: `<hostdev mode="subsystem" type="pci" managed="yes"><source><address domain="0x0000" bus="0x81" slot="0x02" function="0x1"></address></source></hostdev>`},
 		"name":              {part: func(d *libvirtxml.Domain) any { return d.Name }, want: `<string>instance-11111111</string>`},
 	} {
 		c.plan.Spec = steps.ServerSpec{ServerID: id, VCPUs: 4, MemoryMB: 64, ImageProperties: c.image, ExtraSpecs: c.flavor,
-			Ports: []steps.Port{{ID: "12345678-90ab-cdef", MAC: "fa:16:3e:00:00:01", VIFType: "bridge", Bridge: "brq1", MTU: 1450}}, NUMA: c.plan.Spec.NUMA}
+			Ports: []steps.Port{{ID: "12345678-90ab-cdef", MAC: "fa:16:3e:00:00:01", VIFType: "bridge", Bridge: "brq1", MTU: 1450}}, NUMA: c.plan.Spec.NUMA, Devices: c.plan.Spec.Devices}
 		text, err := XML(c.plan)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -22,7 +22,7 @@ func TestAGuestOnCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.NUMA = numa.Fit(keeps, nil, asked, numa.Limits{CPU: 1, RAM: 1}); s.NUMA == nil {
+	if s.NUMA = numa.Fit(keeps, nil, asked, numa.Limits{CPU: 1, RAM: 1}, nil); s.NUMA == nil {
 		t.Fatalf("it doesn't fit on %+v", keeps)
 	}
 	defer clean(t, d, s.ServerID)

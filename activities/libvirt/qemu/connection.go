@@ -157,6 +157,12 @@ func (c *connection) close() {
 	}
 }
 
+// isUnsupported says that the daemon can't do what it was asked.
+func isUnsupported(err error) bool {
+	var e golibvirt.Error
+	return errors.As(err, &e) && e.Code == uint32(golibvirt.ErrNoSupport)
+}
+
 // isAnswer says that the daemon itself has said no.
 func isAnswer(err error) bool {
 	var e golibvirt.Error

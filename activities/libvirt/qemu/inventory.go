@@ -58,7 +58,10 @@ func (d *Driver) Inventory(ctx context.Context) (libvirt.Inventory, error) {
 		if about.HypervisorVersion, err = rpc.ConnectGetVersion(); err != nil {
 			return err
 		}
-		capabilities, err = rpc.ConnectGetCapabilities()
+		if capabilities, err = rpc.ConnectGetCapabilities(); err != nil {
+			return err
+		}
+		i.Devices, err = pciDevices(rpc)
 		return err
 	})
 	if err != nil {

@@ -90,7 +90,7 @@ func (d *Driver) Depart(ctx context.Context, serverID string) (steps.Departure, 
 // portable refuses guests with parts of their host.
 func portable(domain *libvirtxml.Domain) error {
 	if domain.Devices != nil && len(domain.Devices.Hostdevs) > 0 {
-		return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: the instance has devices of its host")
+		return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: This request does not explicitly request live-migratable devices.")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/steps"
 )
 
@@ -71,6 +72,9 @@ func New(o Options) (*Driver, error) {
 	if d.inventory.NUMA == nil {
 		d.inventory.NUMA = cells(d.inventory.VCPUs, d.inventory.MemoryMB)
 	}
+	if d.inventory.Devices == nil {
+		d.inventory.Devices = devices(d.inventory.NUMA)
+	}
 	if d.inventory.Details == nil {
 		d.inventory.Details = json.RawMessage(`{"hypervisor_type":"simulated","hypervisor_version":1,"cpu":{"arch":"x86_64","model":"simulated"},
 			"supported_instances":[["x86_64","qemu","hvm"]],"traits":["COMPUTE_NODE","COMPUTE_RESCUE_BFV","HW_ARCH_X86_64"]}`)
@@ -97,6 +101,16 @@ func cells(cpus int, memoryMB int64) *numa.Host {
 		host.Cells = append(host.Cells, c)
 	}
 	return host
+}
+
+// devices are two of a kind that nobody makes, next to each cell.
+func devices(of *numa.Host) (all []pci.Device) {
+	for _, c := range of.Cells {
+		for slot := range 2 {
+			all = append(all, pci.Device{Address: fmt.Sprintf("0000:%02x:%02x.0", 1+c.ID, slot), Vendor: "f00d", Product: "0001", Type: pci.Standard, Cell: &c.ID})
+		}
+	}
+	return all
 }
 
 // Close does nothing: there are no connections.

@@ -50,6 +50,9 @@ func (d *Driver) Depart(ctx context.Context, serverID string) (steps.Departure, 
 		if have == nil || have.PowerState != libvirt.Running && have.PowerState != libvirt.Paused {
 			return notRunning(serverID)
 		}
+		if len(have.Spec.Devices) > 0 {
+			return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: This request does not explicitly request live-migratable devices.")
+		}
 		out = steps.Departure{Folder: string(run.folder), Machine: "simulated"}
 		return nil
 	}})

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/store"
 )
@@ -25,8 +26,10 @@ type Stranger struct {
 	HostID         string
 	HostName       string
 	LinkAddress    string
-	// NUMA is where the guest lies on its host's cells; nil anywhere.
-	NUMA *numa.Placement
+	// NUMA is where the guest lies on its host's cells, nil anywhere; Devices are
+	// what it has of the host.
+	NUMA    *numa.Placement
+	Devices pci.Devices
 }
 
 // Strangers gives the guests that the probe guest-without-server finds.
@@ -117,11 +120,14 @@ func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
 			VALUES ($1, $1, $2, 'adopted', $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING host_id, vcpus, memory_mb, disk_gb
 		), pinned AS (
 			INSERT INTO compute.pinned_cpus (host_id, cpu, consumer_id) SELECT host_id, unnest($8::int[]), $1 FROM room ON CONFLICT DO NOTHING
+		), passed AS (
+			INSERT INTO compute.passed_devices (host_id, consumer_id, address, alias)
+			SELECT host_id, $1, unnest($9::text[]), unnest($10::text[]) FROM room ON CONFLICT DO NOTHING
 		)
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used + room.vcpus, memory_mb_used = h.memory_mb_used + room.memory_mb,
 			disk_gb_used = h.disk_gb_used + room.disk_gb, servers = h.servers + 1
 		FROM room WHERE h.id = room.host_id`, s.ID, g.HostID, g.Generation,
-		s.VCPUs-g.NUMA.Pinned(), s.MemoryMB, s.DiskGB, g.NUMA, []int(g.NUMA.Taken()))
+		s.VCPUs-g.NUMA.Pinned(), s.MemoryMB, s.DiskGB, g.NUMA, []int(g.NUMA.Taken()), g.Devices.Addresses(), g.Devices.Aliases())
 	return store.Translate(err)
 }
 

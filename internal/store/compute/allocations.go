@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/store"
 )
 
@@ -23,10 +24,12 @@ type Room struct {
 func (s *Server) Room() Room { return Room{VCPUs: s.VCPUs, MemoryMB: s.MemoryMB, DiskGB: s.DiskGB} }
 
 // Claim is what a consumer takes on a host: room, of whose CPUs those that are
-// pinned are none, and where its guest lies on the host's cells; nil anywhere.
+// pinned are none, where its guest lies on the host's cells (nil: anywhere), and
+// the devices that it has of the host.
 type Claim struct {
 	Room
-	NUMA *numa.Placement
+	NUMA    *numa.Placement
+	Devices pci.Devices
 }
 
 // ClaimOnHost takes room on the host for the server, in the name of an
@@ -36,8 +39,8 @@ type Claim struct {
 // asked together stays within (total - reserved) x ratio, and no single claim
 // asks for more than the total (as the original's placement has it).
 //
-// CPUs that a guest is pinned to are rows of their own, one for a CPU: whoever
-// places a guest on cells looks at what is taken under the host's lock (CellsOf).
+// CPUs that a guest is pinned to and devices are rows of their own: whoever
+// chooses them looks at what is taken under the host's lock (LockParts).
 //
 // A server has one claim on a host: asked again for the same room it is true
 // and nothing changes; for other room it is faults.Conflict. The caller must
@@ -62,10 +65,14 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 			SELECT $1, $1, id, $3, $4, $5, $6, $7 FROM taken
 		), pinned AS (
 			INSERT INTO compute.pinned_cpus (host_id, cpu, consumer_id) SELECT id, unnest($8::int[]), $1 FROM taken
+		), passed AS (
+			INSERT INTO compute.passed_devices (host_id, consumer_id, address, alias)
+			SELECT id, $1, unnest($9::text[]), unnest($10::text[]) FROM taken
 		)
 		SELECT EXISTS (SELECT FROM taken),
 			(SELECT json_build_object('VCPUs', vcpus, 'MemoryMB', memory_mb, 'DiskGB', disk_gb) FROM had)`,
-		serverID, hostID, operationID, r.VCPUs, r.MemoryMB, r.DiskGB, c.NUMA, []int(c.NUMA.Taken())).Scan(&claimed, &had)
+		serverID, hostID, operationID, r.VCPUs, r.MemoryMB, r.DiskGB,
+		c.NUMA, []int(c.NUMA.Taken()), c.Devices.Addresses(), c.Devices.Aliases()).Scan(&claimed, &had)
 	if err != nil {
 		return false, store.Translate(err)
 	}

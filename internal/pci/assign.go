@@ -1,0 +1,131 @@
+package pci
+
+// Which devices a guest gets.
+
+import (
+	"cmp"
+	"slices"
+
+	"holdfast.dev/internal/numa"
+)
+
+// Assigned is a device that a guest has.
+type Assigned struct {
+	Alias   string `json:"alias"`
+	Address string `json:"address"`
+}
+
+// Devices are those that a guest has.
+type Devices []Assigned
+
+// Addresses are where they are, in their order.
+func (all Devices) Addresses() []string {
+	addresses := make([]string, len(all))
+	for i, d := range all {
+		addresses[i] = d.Address
+	}
+	return addresses
+}
+
+// Aliases are what its flavor calls them, in their order.
+func (all Devices) Aliases() []string {
+	names := make([]string, len(all))
+	for i, d := range all {
+		names[i] = d.Alias
+	}
+	return names
+}
+
+// Taken are addresses of a host's devices that guests have.
+type Taken map[string]bool
+
+// Host is what a host lends, on which cells.
+type Host struct {
+	Devices []Device
+	Cells   *numa.Host
+}
+
+// Assign gives the guest that lies on the host's cells its devices; false if there
+// are not enough. A guest that lies on no cell in particular gets any.
+func Assign(host Host, taken Taken, requests []Request, on *numa.Placement) (Devices, bool) {
+	var all Devices
+	mine := map[string]bool{}
+	for _, r := range requests {
+		free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool {
+			return taken[d.Address] || mine[d.Address] || !slices.ContainsFunc(r.Specs, func(s Spec) bool { return s.is(d) })
+		})
+		free = host.near(free, r.Policy, on)
+		if len(free) < r.Count {
+			return nil, false
+		}
+		for _, d := range free[:r.Count] {
+			mine[d.Address] = true
+			all = append(all, Assigned{Alias: r.Name, Address: d.Address})
+		}
+	}
+	return all, true
+}
+
+// near keeps the devices that the policy allows, the nearest first.
+func (h Host) near(devices []Device, policy Policy, on *numa.Placement) []Device {
+	if on == nil || len(on.Cells) == 0 {
+		return devices
+	}
+	distance := func(d Device) int {
+		switch {
+		case d.Cell != nil && on.On(*d.Cell):
+			return 0
+		case d.Cell == nil:
+			return 2
+		case h.sameSocket(*d.Cell, on):
+			return 1
+		}
+		return 3
+	}
+	allowed := map[Policy][]int{"": {0, 2}, Legacy: {0, 2}, Required: {0}, Socket: {0, 1}, Preferred: {0, 1, 2, 3}}[policy]
+	devices = slices.DeleteFunc(devices, func(d Device) bool { return !slices.Contains(allowed, distance(d)) })
+	slices.SortStableFunc(devices, func(a, b Device) int { return cmp.Compare(distance(a), distance(b)) })
+	return devices
+}
+
+// sameSocket says whether a cell is on the socket of one of the guest's.
+func (h Host) sameSocket(cell int, on *numa.Placement) bool {
+	if h.Cells == nil {
+		return false
+	}
+	sockets := map[int]int{}
+	for _, c := range h.Cells.Cells {
+		sockets[c.ID] = c.Socket
+	}
+	at, known := sockets[cell]
+	return known && slices.ContainsFunc(on.Cells, func(c numa.Placed) bool { return sockets[c.Host] == at })
+}
+
+// Wanted says how much a guest wants each of the host's cells for its devices: those
+// next to free devices that would do, or, if it asks for none, rather those without.
+func Wanted(host Host, taken Taken, requests []Request) map[int]int {
+	wanted := map[int]int{}
+	for _, d := range host.Devices {
+		switch {
+		case d.Cell == nil || taken[d.Address]:
+		case len(requests) == 0:
+			wanted[*d.Cell]--
+		case slices.ContainsFunc(requests, func(r Request) bool { return slices.ContainsFunc(r.Specs, func(s Spec) bool { return s.is(d) }) }):
+			wanted[*d.Cell]++
+		}
+	}
+	return wanted
+}
+
+// Fit places a guest that asks for cells, devices or both on a host; false if it
+// doesn't fit. It changes nothing.
+func Fit(host Host, used *numa.Usage, taken Taken, cells *numa.Request, devices []Request, limits numa.Limits) (*numa.Placement, Devices, bool) {
+	var placed *numa.Placement
+	if cells != nil {
+		if placed = numa.Fit(host.Cells, used, cells, limits, Wanted(host, taken, devices)); placed == nil {
+			return nil, nil, false
+		}
+	}
+	assigned, ok := Assign(host, taken, devices, placed)
+	return placed, assigned, ok
+}

@@ -1,0 +1,89 @@
+package compute
+
+// Parts of hosts that are single guests': where those lie on NUMA cells, and which
+// devices they have, as their allocations say.
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+)
+
+// Parts is what guests take of a host's cells and devices.
+type Parts struct {
+	Cells   numa.Usage
+	Devices pci.Taken
+}
+
+// LockParts locks a host and gives it with what guests take of its parts.
+func LockParts(ctx context.Context, tx store.Tx, hostID string) (*Host, *Parts, error) {
+	if _, err := tx.Exec(ctx, `SELECT FROM compute.hosts WHERE id = $1 FOR UPDATE`, hostID); err != nil {
+		return nil, nil, store.Translate(err)
+	}
+	host, err := GetHost(ctx, tx, hostID)
+	if err != nil {
+		return nil, nil, err
+	}
+	parts, err := takenParts(ctx, tx, `a.host_id = $1`, hostID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if parts[hostID] == nil {
+		return host, &Parts{}, nil
+	}
+	return host, parts[hostID], nil
+}
+
+// TakenParts gives what guests take of hosts' parts, by host; hosts of which none
+// has any are left out.
+func TakenParts(ctx context.Context, q store.Queryer) (map[string]*Parts, error) {
+	return takenParts(ctx, q, `true`)
+}
+
+func takenParts(ctx context.Context, q store.Queryer, where string, args ...any) (map[string]*Parts, error) {
+	rows, err := q.Query(ctx, `SELECT a.host_id::text, a.numa, NULL FROM compute.allocations a WHERE a.numa IS NOT NULL AND `+where+`
+		UNION ALL SELECT a.host_id::text, NULL, a.address FROM compute.passed_devices a WHERE `+where, args...)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	defer rows.Close()
+	all := map[string]*Parts{}
+	for rows.Next() {
+		var host string
+		var placed *numa.Placement
+		var device *string
+		if err := rows.Scan(&host, &placed, &device); err != nil {
+			return nil, store.Translate(err)
+		}
+		if all[host] == nil {
+			all[host] = &Parts{Devices: pci.Taken{}}
+		}
+		all[host].Cells.Add(placed)
+		if device != nil {
+			all[host].Devices[*device] = true
+		}
+	}
+	return all, store.Translate(rows.Err())
+}
+
+// PlaceOf says where the server's guest lies and which devices it has: the one that
+// it is, or where it is to be while an operation brings it elsewhere; with
+// steps.OldSize the one that its open migration has left. A nil placement is on no
+// cell in particular.
+func PlaceOf(ctx context.Context, q store.Queryer, serverID string, size steps.Size) (placed *numa.Placement, devices pci.Devices, err error) {
+	err = q.QueryRow(ctx, `SELECT a.numa, (SELECT json_agg(json_build_object('alias', d.alias, 'address', d.address) ORDER BY d.address)
+				FROM compute.passed_devices d WHERE d.consumer_id = a.consumer_id AND d.host_id = a.host_id)
+		FROM compute.allocations a LEFT JOIN compute.migrations m ON m.server_id = a.server_id AND m.open
+		WHERE a.server_id = $1 AND CASE WHEN $2 THEN a.host_id = m.source_host_id ELSE a.consumer_id = a.server_id END
+		ORDER BY $2 AND a.consumer_id = m.uuid DESC, a.created_at DESC LIMIT 1`, serverID, size == steps.OldSize).Scan(&placed, &devices)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil, nil
+	}
+	return placed, devices, store.Translate(err)
+}
