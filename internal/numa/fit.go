@@ -103,6 +103,9 @@ func place(cell *Cell, taken *usage, r *Request, i int, limits Limits) *Placed {
 			return nil
 		}
 	}
+	if r.EmulatorThreads == EmulatorShared {
+		p.Floating = slices.Clone(cell.Shared)
+	}
 	if r.Policy == Dedicated {
 		return p
 	}

@@ -89,6 +89,7 @@ func TestFits(t *testing.T) {
 		"isolated":            {map[string]string{"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate"}, 2, 512, 1, "[{0 0-1 map[0:2 1:3]   512 0 false}]"},
 		"with an emulator's":  {map[string]string{"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"}, 2, 512, 2, "[{0 0-1 map[0:2 1:3]  4 512 0 false}]"},
 		"all but an emulator": {map[string]string{"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"}, 6, 512, 2, ""},
+		"with the others'":    {map[string]string{"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "share"}, 2, 512, 2, "[{0 0-1 map[0:2 1:3] 0-1  512 0 false}]"},
 		"mixed":               {map[string]string{"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "^0"}, 3, 512, 2, "[{0 0-2 map[1:2 2:3] 0-1  512 0 false}]"},
 		"two cells":           {map[string]string{"hw:numa_nodes": "2"}, 4, 512, 2, "[{0 0-1 map[] 0-1  256 0 false} {1 2-3 map[] 8-9  256 0 false}]"},
 		"three cells":         {map[string]string{"hw:numa_nodes": "3"}, 3, 600, 2, ""},

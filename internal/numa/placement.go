@@ -17,7 +17,8 @@ type Placed struct {
 	// CPUs are the guest's; Pinned says of some of them to which CPU of the host.
 	CPUs   CPUs        `json:"cpus"`
 	Pinned map[int]int `json:"pinned,omitempty"`
-	// Floating are the CPUs of the host on which the others run.
+	// Floating are the CPUs of the host on which the others run, and the emulator's
+	// threads that are to share them.
 	Floating CPUs `json:"floating,omitempty"`
 	// Emulator is the CPU of the host that the emulator's threads have for
 	// themselves; empty for none.

@@ -189,7 +189,7 @@ func (s *source) dedicatedMask() (CPUs, error) {
 // realtime are the CPUs that run before everything else on theirs; nil if there
 // are none.
 func (s *source) realtime() (CPUs, error) {
-	if on, _ := s.flavor[specRealtime]; !slices.Contains([]string{"1", "t", "true", "on", "y", "yes"}, strings.ToLower(strings.TrimSpace(on))) {
+	if !slices.Contains([]string{"1", "t", "true", "on", "y", "yes"}, strings.ToLower(strings.TrimSpace(s.flavor[specRealtime]))) {
 		return nil, nil
 	}
 	mask, image := s.both(specRealtimeMask)

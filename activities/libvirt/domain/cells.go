@@ -64,21 +64,32 @@ func Tune(d *libvirtxml.Domain, on *numa.Placement) {
 		nodes = nodes.Or(numa.CPUs{c.Host})
 		d.NUMATune.MemNodes = append(d.NUMATune.MemNodes,
 			libvirtxml.DomainNUMATuneMemNode{CellID: uint(i), Mode: "strict", Nodeset: strconv.Itoa(c.Host)})
+		var runs numa.CPUs
 		for _, cpu := range c.CPUs {
 			to := c.Floating
 			if pinned, ok := c.Pinned[cpu]; ok {
 				to = numa.CPUs{pinned}
 			}
 			d.CPUTune.VCPUPin = append(d.CPUTune.VCPUPin, libvirtxml.DomainCPUTuneVCPUPin{VCPU: uint(cpu), CPUSet: to.String()})
-			if on.EmulatorThreads != numa.EmulatorIsolated {
-				emulator = emulator.Or(to)
-			}
+			runs = runs.Or(to)
 		}
-		emulator = emulator.Or(c.Emulator)
+		emulator = emulator.Or(emulatorOf(c, on.EmulatorThreads, runs))
 	}
 	slices.SortFunc(d.CPUTune.VCPUPin, func(a, b libvirtxml.DomainCPUTuneVCPUPin) int { return int(a.VCPU) - int(b.VCPU) })
 	d.CPUTune.EmulatorPin = &libvirtxml.DomainCPUTuneEmulatorPin{CPUSet: emulator.String()}
 	d.NUMATune.Memory = &libvirtxml.DomainNUMATuneMemory{Mode: "strict", Nodeset: nodes.String()}
+}
+
+// emulatorOf are the CPUs of the emulator's threads for a cell: their own, those that
+// guests share, or those that the cell runs on.
+func emulatorOf(c numa.Placed, policy numa.EmulatorThreads, runs numa.CPUs) numa.CPUs {
+	switch {
+	case policy == numa.EmulatorIsolated:
+		return c.Emulator
+	case policy == numa.EmulatorShared && len(c.Floating) > 0:
+		return c.Floating
+	}
+	return runs
 }
 
 // realtime has CPUs of the guest run before everything else, with memory that

@@ -18,15 +18,18 @@ import (
 const id = "11111111-2222-4333-8444-555555555555"
 
 // placed lies on two cells, of which one is pinned and has huge pages; isolated has
-// a CPU for the emulator besides.
-var placed, isolated = onCells(""), onCells(numa.EmulatorIsolated)
+// a CPU for the emulator besides, shared has it run among those that float.
+var placed, isolated, shared = onCells(""), onCells(numa.EmulatorIsolated), onCells(numa.EmulatorShared)
 
 func onCells(emulator numa.EmulatorThreads) Plan {
 	on := &numa.Placement{EmulatorThreads: emulator, Cells: []numa.Placed{
 		{Host: 3, CPUs: numa.CPUs{0, 1}, Pinned: map[int]int{0: 24, 1: 26}, MemoryMB: 32, PageKB: 2048, Huge: true},
 		{Host: 1, CPUs: numa.CPUs{2, 3}, Floating: numa.CPUs{8, 9}, MemoryMB: 32}}}
-	if emulator == numa.EmulatorIsolated {
+	switch emulator {
+	case numa.EmulatorIsolated:
 		on.Cells[0].Emulator = numa.CPUs{27}
+	case numa.EmulatorShared:
+		on.Cells[0].Floating = numa.CPUs{20, 21}
 	}
 	return Plan{Spec: steps.ServerSpec{NUMA: on}}
 }
@@ -72,6 +75,7 @@ func TestConcerns(t *testing.T) {
 		"where they lie":    {plan: placed, part: func(d *libvirtxml.Domain) any { return d.NUMATune }, want: `<DomainNUMATune><memory mode="strict" nodeset="1,3"></memory><memnode cellid="0" mode="strict" nodeset="3"></memnode><memnode cellid="1" mode="strict" nodeset="1"></memnode></DomainNUMATune>`},
 		"pinned":            {plan: placed, part: func(d *libvirtxml.Domain) any { return d.CPUTune }, want: `<DomainCPUTune><vcpupin vcpu="0" cpuset="24"></vcpupin><vcpupin vcpu="1" cpuset="26"></vcpupin><vcpupin vcpu="2" cpuset="8-9"></vcpupin><vcpupin vcpu="3" cpuset="8-9"></vcpupin><emulatorpin cpuset="8-9,24,26"></emulatorpin></DomainCPUTune>`},
 		"with an emulator":  {plan: isolated, part: func(d *libvirtxml.Domain) any { return d.CPUTune.EmulatorPin }, want: `<DomainCPUTuneEmulatorPin cpuset="27"></DomainCPUTuneEmulatorPin>`},
+		"with the others":   {plan: shared, part: func(d *libvirtxml.Domain) any { return d.CPUTune.EmulatorPin }, want: `<DomainCPUTuneEmulatorPin cpuset="8-9,20-21"></DomainCPUTuneEmulatorPin>`},
 		"huge pages":        {plan: placed, part: func(d *libvirtxml.Domain) any { return d.MemoryBacking }, want: `<DomainMemoryBacking><hugepages><page size="2048" unit="KiB" nodeset="0"></page></hugepages></DomainMemoryBacking>`},
 		"in real time":      {plan: placed, flavor: words{"hw:cpu_realtime": "yes", "hw:cpu_realtime_mask": "0-1"}, part: func(d *libvirtxml.Domain) any { return d.CPUTune.VCPUSched }, want: `<DomainCPUTuneVCPUSched vcpus="0-1" scheduler="fifo" priority="1"></DomainCPUTuneVCPUSched>`},
 		"of the host":       {plan: Plan{Spec: steps.ServerSpec{Devices: pci.Devices{{Alias: "gpu", Address: "0000:81:02.1"}}}}, part: func(d *libvirtxml.Domain) any { return &d.Devices.Hostdevs[0] }, want: `<hostdev mode="subsystem" type="pci" managed="yes"><source><address domain="0x0000" bus="0x81" slot="0x02" function="0x1"></address></source></hostdev>`},
