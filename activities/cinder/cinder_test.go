@@ -253,6 +253,7 @@ var acts = map[string]struct {
 	"disconnect":   {"cinder.Disconnect", inUse, disconnect, wantReserved},
 	"follow":       {"cinder.Follow", inUse, follow, wantFollowed},
 	"move":         {"cinder.Move", inUse, move, wantFollowed},
+	"reimage":      {"cinder.Reimage", inUse, reimage, wantRefilled},
 	"snapshot":     {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
 	"drop":         {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
 }

@@ -34,6 +34,8 @@ type fake struct {
 	// becomes is what it is then.
 	slow    int
 	becomes string
+	// refills counts how often a volume was filled anew.
+	refills int
 }
 
 type refusal struct {
@@ -58,7 +60,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := len(f.calls)
 	f.calls = append(f.calls, r.Method+" "+r.URL.Path)
 	status, body := f.answer(r)
-	if r.Header.Get("OpenStack-API-Version") != "volume 3.44" {
+	if needs := map[bool]string{true: "volume 3.68", false: "volume 3.44"}[f.refilling(r)]; r.Header.Get("OpenStack-API-Version") != needs {
 		status, body = cinderError(http.StatusNotAcceptable, "microversion")
 	}
 	if call == f.loseAt {
@@ -86,6 +88,9 @@ func (f *fake) answer(r *http.Request) (int, any) {
 	}
 	switch parts[0] {
 	case "volumes":
+		if f.refilling(r) {
+			return f.refill(id, body["os-reimage"])
+		}
 		return f.volume(r, id, body["volume"])
 	case "snapshots":
 		return f.snapshot(r, id, body["snapshot"])
@@ -117,6 +122,13 @@ func (f *fake) volume(r *http.Request, id string, asked object) (int, any) {
 				v["status"] = f.becomes
 			}
 		}
+		if v["status"] == "downloading" {
+			if looks := v["looks"].(int); looks < f.slow {
+				v["looks"] = looks + 1
+			} else {
+				v["status"] = "reserved"
+			}
+		}
 		return http.StatusOK, object{"volume": v}
 	}
 	found := []object{}
@@ -126,6 +138,26 @@ func (f *fake) volume(r *http.Request, id string, asked object) (int, any) {
 		}
 	}
 	return http.StatusOK, object{"volumes": found}
+}
+
+// refilling says that a request is about a volume that is filled anew.
+func (f *fake) refilling(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/action") && r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/volumes/")
+}
+
+// refill fills a volume that is reserved; it is what it was when it has been looked
+// at often enough.
+func (f *fake) refill(id string, asked object) (int, any) {
+	v := f.volumes[id]
+	switch {
+	case v == nil:
+		return cinderError(http.StatusNotFound, "no such volume")
+	case v["status"] != "reserved" || asked["reimage_reserved"] != true:
+		return cinderError(http.StatusBadRequest, "may not be re-imaged")
+	}
+	v["status"], v["looks"], v["image"] = "downloading", 0, asked["image_id"]
+	f.refills++
+	return http.StatusAccepted, nil
 }
 
 func (f *fake) snapshot(r *http.Request, id string, asked object) (int, any) {

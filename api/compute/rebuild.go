@@ -200,9 +200,9 @@ func (a *API) rebuildFrom(r *rest.Request, server *compute.Server, p *rebuilding
 	return a.volumesInUse(r, server, faults.Invalid)
 }
 
-// rebuiltVolume is the volume that a server boots from; it is left as it is, so
-// that only the image which it was made of can be asked for, as in the original
-// before it filled such volumes anew.
+// rebuiltVolume is the volume that a server boots from: it is filled anew, or, before
+// the original did so, left as it is, so that only the image which it was made of can
+// be asked for.
 func (a *API) rebuiltVolume(r *rest.Request, server *compute.Server, p *rebuilding) (*compute.BlockDevice, error) {
 	if p.Certificates != nil && len(*p.Certificates) > 0 {
 		return nil, faults.New(faults.Invalid, "CertificateValidationFailed", "Image certificate validation is not supported for volume-backed servers.")
@@ -214,14 +214,18 @@ func (a *API) rebuiltVolume(r *rest.Request, server *compute.Server, p *rebuildi
 	different := faults.New(faults.Invalid, "ImageUnacceptable",
 		"Image %s is unacceptable: Unable to rebuild with a different image for a volume-backed server.", p.asked.ImageRef)
 	at := slices.IndexFunc(devices, func(d *compute.BlockDevice) bool { return d.IsVolume() && d.Boots() })
-	if at < 0 || r.Has(rebuildOfVolumes) || !a.reachable(r.Identity) {
+	if at < 0 || !a.reachable(r.Identity) {
 		return nil, different
+	}
+	p.ImageID = ""
+	if r.Has(rebuildOfVolumes) {
+		p.VolumeID, p.VolumeImage = devices[at].VolumeID, p.asked.ImageRef
+		return devices[at], nil
 	}
 	volume, err := a.Neighbours.Volume(r.Context(), r.Identity, devices[at].VolumeID)
 	if err == nil && volume.Image().ID != p.asked.ImageRef {
 		err = different
 	}
-	p.ImageID = ""
 	return devices[at], err
 }
 

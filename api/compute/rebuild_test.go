@@ -166,8 +166,8 @@ func TestRebuildAnswers(t *testing.T) {
 	}
 }
 
-// A server that boots from a volume can be rebuilt from the image that the volume
-// was made of, before the original filled such volumes anew.
+// The volume that a server boots from is filled anew; before the original did so, the
+// server could be rebuilt from the image that the volume was made of.
 func TestRebuildOfVolumes(t *testing.T) {
 	t.Parallel()
 	services := &shelf{status: "in-use"}
@@ -187,7 +187,6 @@ func TestRebuildOfVolumes(t *testing.T) {
 	}
 	c.play(
 		act("2.92", `{"imageRef": "`+image+`"}`, 400, different(image)),
-		act("2.93", plain, 400, different(newer)),
 		act("2.63", `{"imageRef": "`+newer+`", "trusted_image_certificates": ["c"]}`, 400, invalid("Image certificate validation is not supported for volume-backed servers.")),
 	)
 	services.status = "error"
@@ -196,5 +195,11 @@ func TestRebuildOfVolumes(t *testing.T) {
 	c.play(act("2.92", plain, 202, ""))
 	if got := c.query(`SELECT COALESCE(input->>'image_id', '-') FROM engine.operations WHERE resource_id = $1 AND finished_at IS NULL`, id); got != "-" {
 		t.Errorf("the root disk is to be made of %s", got)
+	}
+	c.settle(id, "active")
+	c.play(act("2.93", plain, 202, ""))
+	const input = `SELECT concat_ws(' ', input->>'volume_id', input->>'volume_image', input->>'image_id') FROM engine.operations WHERE resource_id = $1 AND finished_at IS NULL`
+	if got, want := c.query(input, id), "6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0003 "+newer; got != want {
+		t.Errorf("to be filled: %s, want %s", got, want)
 	}
 }

@@ -83,6 +83,7 @@ type CinderActivities interface {
 	// The guest stands still meanwhile. Errors: Unavailable, NotFound, Superseded.
 	Move(context.Context, FollowIn) (struct{}, error)
 	CinderSnapshots
+	CinderReimage
 }
 
 // Cinder is the family's caller.

@@ -12,9 +12,13 @@ import (
 // of the server's row with it; nil fields stay. What else its guest is told is
 // sealed in its next boot data.
 type Rebuild struct {
-	// ImageID is empty for a server that boots from a volume, which stays.
+	// ImageID is empty for a server that boots from a volume.
 	ImageID         string            `json:"image_id,omitempty"`
 	ImageProperties map[string]string `json:"image_properties,omitempty"`
+	// VolumeID is the volume that the server boots from if that is filled anew, from
+	// VolumeImage.
+	VolumeID    string `json:"volume_id,omitempty"`
+	VolumeImage string `json:"volume_image,omitempty"`
 	// KeepEphemeral leaves the ephemeral disks as they are.
 	KeepEphemeral bool `json:"keep_ephemeral,omitempty"`
 

@@ -13,7 +13,9 @@ package server
 //	image   the guest as it was          the same; the host keeps the image among
 //	                                     those that it starts guests from, as it
 //	                                     would without a rebuild: nothing to undo
-//	guest   the same                     the guest has new disks and what it is
+//	guest   the same                     a volume that it boots from is filled anew
+//	                                     if that was asked for, by Cinder while the
+//	                                     guest is off; it has new disks and what it is
 //	                                     told is new; it runs, or stands still if
 //	                                     the server was stopped
 //	finish  the same                     the row says it
@@ -25,6 +27,8 @@ package server
 //	host finishes that with the next hard reboot, or another rebuild does
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/operations"
@@ -95,23 +99,56 @@ func renew(s *saga.Saga) (*steps.ServerOutcome, error) {
 		return spoilt(unchanged(), err), err
 	}
 	was := s.Begun.Server.VMState
+	if in.VolumeImage != "" {
+		if err := refill(s, host, in); err != nil {
+			return brokenGuest(s, host, in, err), err
+		}
+	}
 	var found steps.PowerOut
 	err = saga.OnHost(s.Context(), host, func(ctx workflow.Context) (err error) {
 		found, err = steps.Libvirt.Rebuild(ctx, host, steps.RebuildIn{
 			Token: s.Token(), Spec: spec, KeepEphemeral: in.KeepEphemeral, Off: was == vmStopped})
 		return err
 	})
-	switch {
-	case steps.IsSuperseded(err):
-		return nil, err
-	case err != nil:
-		return &steps.ServerOutcome{VMState: new(vmError), PowerState: new(powerOf(s, host)), Rebuilt: &in}, err
+	if err != nil {
+		return brokenGuest(s, host, in, err), err
 	}
 	vm := vmActive
 	if was == vmStopped {
 		vm = vmStopped
 	}
 	return &steps.ServerOutcome{VMState: &vm, PowerState: &found.PowerState, Launched: true, Rebuilt: &in}, nil
+}
+
+// refillPause is how long the workflow waits before it asks again for a volume that
+// is being filled; a call of the step waits for most of a minute itself.
+const refillPause = 10 * time.Second
+
+// off is done the same way by force: there is nothing to wait for.
+var off = power{action: steps.PowerForceStop, forced: steps.PowerForceStop}
+
+// refill turns the guest off and has the volume that it boots from filled anew.
+func refill(s *saga.Saga, host string, in steps.Rebuild) error {
+	if _, err := off.cutShort(s, host); err != nil {
+		return err
+	}
+	for {
+		out, err := steps.Cinder.Reimage(s.Context(), steps.ReimageIn{Fence: s.Fence, HostID: host, VolumeID: in.VolumeID, ImageID: in.VolumeImage})
+		if err != nil || !out.Pending {
+			return err
+		}
+		if err := saga.Wait(s.Context(), refillPause, "volume "+in.VolumeID+" is filled anew"); err != nil {
+			return err
+		}
+	}
+}
+
+// brokenGuest is what is true of one that is half anew.
+func brokenGuest(s *saga.Saga, host string, in steps.Rebuild, why error) *steps.ServerOutcome {
+	if steps.IsSuperseded(why) {
+		return nil
+	}
+	return &steps.ServerOutcome{VMState: new(vmError), PowerState: new(powerOf(s, host)), Rebuilt: &in}
 }
 
 // powerOf looks at the guest; none if it can't be seen.

@@ -19,6 +19,18 @@ func rebuilding(vm string, power int) func() *workflowtest.World {
 	}
 }
 
+// refilling is a running server that boots from a volume, which is to be filled anew.
+func refilling(gone bool) func() *workflowtest.World {
+	return withPorts(withVolumes(func() *workflowtest.World {
+		w := rebuilding("active", 1)()
+		w.Neutron.Bound = "host-1"
+		asked(w, `{"name": "anew", "volume_id": "v", "volume_image": "newer"}`)
+		w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse, w.Cinder.Slow, w.Cinder.Missing = true, "host-1", true, 1, gone
+		w.Refills = true
+		return w
+	}))
+}
+
 // The server is anew on its host with the one claim that it has, its ports and its
 // volumes (the world checks it: anchor 20); before the point of no return it can be
 // cancelled, and is as it was.
@@ -41,6 +53,8 @@ func TestRebuild(t *testing.T) {
 				w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse = true, "host-1", true
 				return w
 			}))},
+			{Name: "of a volume", World: refilling(false), Result: operations.ResultDone},
+			{Name: "of a volume that is gone", World: refilling(true), Result: operations.ResultFailed, Message: "Volume v could not be found."},
 			{Name: "cancelled before", Result: operations.ResultCancelled, Message: "the operation was cancelled",
 				World: func() *workflowtest.World { return cancelled(running()) }},
 			{Name: "bad image", World: bad, Result: operations.ResultFailed, Message: "Image is unacceptable: not what it claims to be"},

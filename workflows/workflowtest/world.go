@@ -51,6 +51,8 @@ type World struct {
 	Recovers *steps.Recovered
 	// BadImage makes every build fail as one that can never work.
 	BadImage bool
+	// Refills says that a rebuild is to fill the volume that the server boots from.
+	Refills bool
 	// Linger makes a build, or the first change of power, stay at work until it
 	// is cancelled.
 	Linger bool
@@ -166,6 +168,8 @@ type Cinder struct {
 	// looked at before it is ready.
 	Missing bool
 	Slow    int
+	// Filled is the image that the volume was filled anew from.
+	Filled string
 
 	looks int
 }

@@ -42,6 +42,26 @@ func (l libvirt) Rebuild(ctx context.Context, in steps.RebuildIn) (steps.PowerOu
 	})
 }
 
+// Reimage fills the volume at the second call, while its guest is off.
+func (c cinder) Reimage(_ context.Context, in steps.ReimageIn) (steps.ReimageOut, error) {
+	w := c.w
+	return fenced(w, "cinder.Reimage", in.Fence, func() (steps.ReimageOut, error) {
+		switch h := w.Hosts[in.HostID]; {
+		case w.Cinder.Down:
+			return steps.ReimageOut{}, errDown
+		case w.Cinder.Missing:
+			return steps.ReimageOut{}, faults.New(faults.NotFound, "VolumeNotFound", "Volume v could not be found.")
+		case h.Power == 1:
+			w.broke("a volume was filled under the guest that runs from it")
+		}
+		if w.Cinder.looks++; w.Cinder.looks <= w.Cinder.Slow {
+			return steps.ReimageOut{Pending: true}, nil
+		}
+		w.Cinder.Filled = in.ImageID
+		return steps.ReimageOut{}, nil
+	})
+}
+
 // checkRebuild: a row that says what the server was before is never that of a
 // guest that is new, and one of a rebuild that is done never of an old one.
 func (w *World) checkRebuild(t *testing.T) {
@@ -49,6 +69,9 @@ func (w *World) checkRebuild(t *testing.T) {
 	h := w.Hosts[w.Server.Host]
 	if w.Op.Kind != operations.ServerRebuild && (w.Recovers == nil || w.Recovers.Kind != operations.ServerRebuild) || h == nil || w.Server.Deleted {
 		return
+	}
+	if w.Refills && w.Op.Result == operations.ResultDone && w.Op.Kind == operations.ServerRebuild && w.Cinder.Filled == "" {
+		t.Error("the volume that the guest boots from has not been filled")
 	}
 	if h.Image != "" && w.Server.Rebuilt != h.Image || w.Server.Rebuilt != "" && w.Op.Result == operations.ResultDone && h.Image != w.Server.Rebuilt {
 		t.Errorf("the row says that the server is %q, its guest is %q", w.Server.Rebuilt, h.Image)

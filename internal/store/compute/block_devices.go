@@ -143,6 +143,27 @@ func SetVolume(ctx context.Context, tx store.Tx, d *BlockDevice) error {
 	return store.Translate(err)
 }
 
+// Refill says what is noted of filling a volume anew.
+type Refill struct {
+	// Asked says that the operation has asked Cinder for it, Done that it is done.
+	Asked, Done bool
+}
+
+// RefillFor gives what an operation has noted of a server's volume.
+func RefillFor(ctx context.Context, tx store.Tx, serverID, volumeID, operationID string) (r Refill, err error) {
+	err = tx.QueryRow(ctx, `SELECT refill_operation = $3, refill_operation = $3 AND refilled FROM compute.block_devices
+		WHERE server_id = $1 AND volume_id = $2`, serverID, volumeID, operationID).Scan(&r.Asked, &r.Done)
+	return r, store.Translate(err)
+}
+
+// NoteRefill writes that an operation has asked Cinder to fill a server's volume
+// anew, and whether that is done. The caller has checked the fence.
+func NoteRefill(ctx context.Context, tx store.Tx, serverID, volumeID, operationID string, done bool) error {
+	_, err := tx.Exec(ctx, `UPDATE compute.block_devices SET refill_operation = $3, refilled = $4 WHERE server_id = $1 AND volume_id = $2`,
+		serverID, volumeID, operationID, done)
+	return store.Translate(err)
+}
+
 // ReleaseVolumes writes that nothing is attached any more and that the volumes
 // of ours are gone, or not the server's. The caller has checked the fence.
 func ReleaseVolumes(ctx context.Context, tx store.Tx, serverID string) error {
