@@ -70,6 +70,9 @@ var powers = []story{
 	power(operations.ServerResume, "SUSPENDED", "ACTIVE", operations.ServerSuspend),
 }
 
+// crashDump is like those, and leaves the guest's power as it is.
+var crashDump = power(operations.ServerCrashDump, "ACTIVE", "ACTIVE").by("power.inject-nmi")
+
 func power(kind operations.Kind, before, after string, lead ...operations.Kind) story {
 	spec, _ := operations.Lookup(kind)
 	verb := spec.Verb
@@ -79,6 +82,12 @@ func power(kind operations.Kind, before, after string, lead ...operations.Kind) 
 		"power." + verb, "power.done",
 		verb + ":records.Finish", verb + ":records.Finish.done",
 	}}
+}
+
+// by is the story whose guest is driven by an act of another name.
+func (s story) by(act string) story {
+	s.points[slices.Index(s.points, "power."+s.verb)] = act
+	return s
 }
 
 func (s story) cutAt(points ...string) story {
@@ -132,6 +141,7 @@ var actions = map[operations.Kind]action{
 	operations.ServerUnpause:       {name: "unpause"},
 	operations.ServerSuspend:       {name: "suspend"},
 	operations.ServerResume:        {name: "resume"},
+	operations.ServerCrashDump:     {name: "trigger_crash_dump"},
 	operations.ServerResize:        {name: "resize", body: map[string]string{"flavorRef": cloud.OtherFlavor}},
 	operations.ServerMigrate:       {name: "migrate", byAdmin: true},
 	operations.ServerConfirmResize: {name: "confirmResize", status: http.StatusNoContent},

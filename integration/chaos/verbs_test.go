@@ -131,7 +131,7 @@ var (
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	told := clouds()
-	maps.Copy(told, map[string][]story{"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": powers[4:]})
+	maps.Copy(told, map[string][]story{"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": slices.Concat(powers[4:], []story{crashDump})})
 	for name, stories := range told {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
