@@ -3,10 +3,10 @@ package compute_test
 // The samples and how to ask for their like.
 
 // sampleFolders are those of what is served.
-var sampleFolders = []string{"extension-info", "flavor-access", "flavor-extra-specs", "flavor-manage", "flavors", "limits", "os-availability-zone",
+var sampleFolders = []string{"extension-info", "flavor-access", "flavor-extra-specs", "flavor-manage", "flavors", "limits", "os-aggregates", "os-availability-zone",
 	"os-console-output", "os-create-backup", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
-	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-tags", "os-services", "os-suspend-server",
-	"server-ips", "server-metadata", "servers", "servers-sort", "versions"}
+	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-groups", "os-server-tags", "os-services", "os-suspend-server",
+	"server-ips", "server-metadata", "server-migrations", "servers", "servers-sort", "versions"}
 
 const (
 	newServer   = `{"server": {"name": "new", "flavorRef": "1", "imageRef": "` + image + `", "networks": "none"}}`
@@ -82,6 +82,11 @@ var sampleRequests = map[string][]sampleRequest{
 
 	"limits/limit-get-resp": get("/limits"),
 
+	"os-aggregates/aggregate-post-resp":           rootDoes("POST", "/os-aggregates", `{"aggregate": {"name": "{unique}", "availability_zone": "london"}}`),
+	"os-aggregates/aggregate-update-post-resp":    rootDoes("PUT", "/os-aggregates/{aggregate}", `{"aggregate": {"name": "{unique}"}}`),
+	"os-aggregates/aggregates-get-resp":           rootGets("/os-aggregates/{aggregate}"),
+	"os-aggregates/aggregates-metadata-post-resp": rootDoes("POST", "/os-aggregates/{aggregate}/action", `{"set_metadata": {"metadata": {"key": "{unique}"}}}`),
+
 	"os-availability-zone/availability-zone-list-resp":   get("/os-availability-zone"),
 	"os-availability-zone/availability-zone-detail-resp": rootGets("/os-availability-zone/detail"),
 	"os-console-output/console-output-post-resp":         one("POST", "/servers/{server}/action", `{"os-getConsoleOutput": {}}`),
@@ -134,6 +139,12 @@ var sampleRequests = map[string][]sampleRequest{
 
 	"os-server-external-events/event-create-resp": rootDoes("POST", "/os-server-external-events", `{"events": [{"name": "network-changed", "server_uuid": "{server}", "tag": "p", "status": "completed"}]}`),
 
+	"os-server-groups/server-groups-get-resp":  get("/os-server-groups/{group}"),
+	"os-server-groups/server-groups-list-resp": get("/os-server-groups"),
+	"os-server-groups/server-groups-post-resp": {
+		{method: "POST", path: "/os-server-groups", body: `{"server_group": {"name": "{unique}", "policies": ["affinity"]}}`},
+		{from: 64, method: "POST", path: "/os-server-groups", body: `{"server_group": {"name": "{unique}", "policy": "anti-affinity", "rules": {"max_server_per_host": 3}}}`}},
+
 	"os-server-tags/server-tags-index-resp":        get("/servers/{server}/tags"),
 	"os-server-tags/server-tags-put-all-resp":      one("PUT", "/servers/{server}/tags", `{"tags": ["a", "b"]}`),
 	"os-server-tags/server-tags-show-details-resp": get("/servers/{server}"),
@@ -148,6 +159,8 @@ var sampleRequests = map[string][]sampleRequest{
 	"server-ips/server-ips-resp":               get("/servers/{server}/ips"),
 	"server-ips/server-ips-network-resp":       get("/servers/{server}/ips/private"),
 	"server-metadata/server-metadata-all-resp": get("/servers/{server}/metadata"),
+	"server-migrations/migrations-get":         rootGets("/servers/{moving}/migrations/{under way}"),
+	"server-migrations/migrations-index":       rootGets("/servers/{moving}/migrations"),
 	"server-metadata/server-metadata-resp":     get("/servers/{server}/metadata/My%20Server%20Name"),
 
 	"servers/server-get-resp":                     get("/servers/{server}"),
@@ -175,6 +188,11 @@ var lastMinors = map[string]int{
 // samplesLeft are not asked for, each with why.
 var samplesLeft = map[string]string{
 	"flavor-access/flavor-access-remove-tenant-resp": "the others of flavors have it",
+	"os-aggregates/aggregates-add-host-post-resp":    "TestAggregates",
+	"os-aggregates/aggregates-remove-host-post-resp": "TestAggregates",
+	"os-aggregates/aggregates-list-get-resp":         "TestAggregates",
+	"server-migrations/force_complete":               "a request",
+	"server-migrations/live-migrate-server":          "a request",
 	"os-lock-server/lock-server":                     "a request",
 	"os-lock-server/lock-server-with-reason":         "a request",
 	"os-lock-server/unlock-server":                   "a request",

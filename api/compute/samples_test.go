@@ -118,6 +118,9 @@ func (w *world) compare(t *testing.T, request sampleRequest, s sample, minor int
 	if strings.Contains(request.path, "{fresh}") {
 		w.words["{fresh}"] = w.fresh()
 	}
+	if strings.Contains(request.path, "{moving}") {
+		w.words["{moving}"], w.words["{under way}"] = w.moving()
+	}
 	if strings.Contains(request.body, "{unique}") {
 		w.unique++
 		w.words["{unique}"] = fmt.Sprintf("unique-%d", w.unique)
@@ -140,7 +143,7 @@ func (w *world) more(s sample, token, path string) (query string) {
 	if strings.Contains(s.text, `_links"`) || s.folder == "os-instance-actions" && strings.Contains(s.text, `"links"`) {
 		query += "&limit=1"
 	}
-	if token == "root" && strings.HasPrefix(path, "/servers") && !strings.Contains(path, w.words["{server}"]) {
+	if token == "root" && strings.HasPrefix(path, "/servers") && !strings.Contains(path, w.words["{server}"]) && !strings.Contains(path, "/migrations") {
 		query += "&all_tenants=1&project_id=a11ce"
 	}
 	if query != "" && !strings.Contains(path, "?") {

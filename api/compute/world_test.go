@@ -4,6 +4,7 @@ package compute_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -110,12 +111,33 @@ func newWorld(t *testing.T) *world {
 	w.words["{second migration}"] = c.query(`SELECT uuid::text FROM compute.migrations WHERE NOT open`)
 	w.move(id, "resize", "error")
 	w.move(id, "resize", "confirmed")
-	w.words["{migration}"] = c.query(`SELECT id::text FROM compute.migrations WHERE open`)
+	w.words["{aggregate}"] = fmt.Sprint(w.made("root", "/os-aggregates", `{"aggregate": {"name": "fast"}}`, "aggregate"))
+	w.words["{group}"] = fmt.Sprint(w.made("alice", "/os-server-groups", `{"server_group": {"name": "apart", "policy": "anti-affinity", "rules": {"max_server_per_host": 3}}}`, "server_group"))
+	w.words["{migration}"] = c.query(`SELECT id::text FROM compute.migrations WHERE open AND server_id = $1`, id)
 	c.play(step{"root", "2.1", "POST", "/flavors", `{"flavor": {"name": "private", "id": "private", "ram": 64, "vcpus": 1, "disk": 1, "os-flavor-access:is_public": false}}`, 200, ""},
 		step{"root", "2.1", "POST", "/flavors/private/action", `{"addTenantAccess": {"tenant": "a11ce"}}`, 200, ""},
 		step{"root", "2.1", "POST", "/flavors/private/action", `{"addTenantAccess": {"tenant": "leaver"}}`, 200, ""},
 		step{"root", "2.1", "POST", "/flavors/1/os-extra_specs", `{"extra_specs": {"hw:numa_nodes": "1"}}`, 200, ""})
 	return w
+}
+
+// made is the id of something that is asked for.
+func (w *world) made(token, path, body, kind string) any {
+	w.t.Helper()
+	status, answer, _ := w.ask(token, "2.64", "POST", path, body)
+	if status != http.StatusOK {
+		w.t.Fatalf("%s: %d %v", path, status, answer)
+	}
+	return answer[kind].(map[string]any)["id"]
+}
+
+// moving is a server of another project that goes to another host while it runs, and
+// its migration.
+func (w *world) moving() (id, migration string) {
+	id = w.create("bob", "moving")
+	w.settle(id, "active")
+	w.move(id, "live-migration", "running")
+	return id, w.query(`SELECT id::text FROM compute.migrations WHERE server_id = $1`, id)
 }
 
 // plug gives a server a port and volumes.
