@@ -41,6 +41,9 @@ func hasResources(r *Request, h *Host) bool {
 
 // hasDevices asks for enough devices, wherever they are.
 func hasDevices(r *Request, h *Host) bool {
+	if len(r.Devices) == 0 {
+		return true
+	}
 	_, ok := pci.Assign(h.Parts, h.DevicesTaken, r.Devices, nil)
 	return ok
 }
