@@ -10,10 +10,9 @@
 // first, or on a traditional port its own, is at the root as well.
 //
 // Handlers have the form func(*Request) (*Response, error): they read as the
-// story of what happens and know neither gin nor net/http. Errors they return
-// are faults of internal/faults, or a Fault where only HTTP knows the rule;
-// they become the service's body at one place, faults.go. gin is known in this
-// package only.
+// story of what happens and don't know net/http. Errors they return are faults of
+// internal/faults, or a Fault where only HTTP knows the rule; they become the
+// service's body at one place, faults.go.
 //
 // From here the data goes to api/<service>, which writes to internal/store and
 // hands operations to internal/engine.

@@ -3,19 +3,16 @@ package rest
 // Where services stand, and how a path is taken apart: /mount/prefix/project/rest.
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-
-	"github.com/gin-gonic/gin"
 )
 
-// mounted is a service and its routes, which know paths below the mount.
+// mounted is a service and the tree of its paths below the mount.
 type mounted struct {
 	*Service
-	router http.Handler
+	paths place
 }
 
 func (s *Server) mount(service *Service) (*mounted, error) {
@@ -23,17 +20,11 @@ func (s *Server) mount(service *Service) (*mounted, error) {
 	if err != nil {
 		return nil, err
 	}
-	gin.SetMode(gin.ReleaseMode)
-	router := gin.New()
-	router.RedirectTrailingSlash = false
-	router.HandleMethodNotAllowed = service.Faults.Routing != nil
-	router.UseRawPath = true // an escaped slash in an id is part of the id
+	m := &mounted{service, place{named: map[string]*place{}}}
 	for at, rows := range service.routes() {
-		router.Handle(at.method, at.path, func(c *gin.Context) { s.serve(c, service, rows) })
+		m.paths.add(at.method, strings.Split(at.path, "/"), rows)
 	}
-	router.NoRoute(func(c *gin.Context) { s.noRoute(c, service, http.StatusNotFound) })
-	router.NoMethod(func(c *gin.Context) { s.noRoute(c, service, http.StatusMethodNotAllowed) })
-	return &mounted{service, router}, nil
+	return m, nil
 }
 
 // locate finds the service of an escaped path, the mount that it was asked
@@ -97,30 +88,52 @@ func projectMatches(e *exchange) error {
 		e.project, e.identity.ProjectID)
 }
 
-// noRoute answers paths and methods that the service doesn't have: to strangers
-// 401, to others what the service says of such, by default a 404 that is no
-// service's fault, and never 405 (contracts: errors.json, framework_rules).
-func (s *Server) noRoute(c *gin.Context, service *Service, status int) {
-	e := exchangeOf(c.Request.Context())
+// route has a request served by the rows that its method and path name. An escaped
+// slash is part of what it stands in.
+func (s *Server) route(w http.ResponseWriter, r *http.Request, m *mounted, e *exchange) {
+	e.parts = strings.Split(r.URL.RawPath, "/")
+	if rows := m.paths.find(r.Method, e.parts); rows != nil {
+		s.serve(w, r, m.Service, rows)
+		return
+	}
+	s.noRoute(w, r, m.Service, m.paths.methods(e.parts))
+}
+
+// noRoute answers paths that the service doesn't have, or only by other methods: to
+// strangers 401, to others what the service says of such, by default a 404 that is
+// no service's fault, and never 405 (contracts: errors.json, framework_rules).
+func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, service *Service, others []string) {
+	e := exchangeOf(r.Context())
 	if e.service != nil {
-		if _, err := s.authenticate(c.Request, e); err != nil {
-			s.fail(c.Writer, c.Request, service, err)
+		if _, err := s.authenticate(r, e); err != nil {
+			s.fail(w, r, service, err)
 			return
 		}
 	}
-	if service.Faults.Routing != nil {
-		s.fail(c.Writer, c.Request, service, NewRoutingFault(status, ""))
-		return
+	switch {
+	case service.Faults.Routing == nil:
+		writeBare(w, r, http.StatusNotFound)
+	case len(others) == 0:
+		s.fail(w, r, service, NewRoutingFault(http.StatusNotFound, ""))
+	default:
+		w.Header().Set("Allow", strings.Join(others, ", "))
+		s.fail(w, r, service, NewRoutingFault(http.StatusMethodNotAllowed, ""))
 	}
-	writeBare(c.Writer, c.Request, http.StatusNotFound)
 }
 
 // parameters names the path's values as the operation's row does.
-func parameters(c *gin.Context, o *Operation) map[string]string {
+func (e *exchange) parameters(service *Service) map[string]string {
+	parts := e.parts
+	if !e.operation.Anonymous {
+		parts = parts[strings.Count(service.Prefix, "/"):]
+	}
 	named := map[string]string{}
-	for i, part := range strings.Split(o.Path, "/") {
+	for i, part := range strings.Split(e.operation.Path, "/") {
 		if name := parameter(part); name != "" {
-			named[name] = c.Param(fmt.Sprintf("p%d", i))
+			named[name] = parts[i]
+			if plain, err := url.PathUnescape(parts[i]); err == nil {
+				named[name] = plain
+			}
 		}
 	}
 	return named

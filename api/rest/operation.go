@@ -109,8 +109,8 @@ type Service struct {
 	Faults  Faults
 }
 
-// route is what gin is told: a method and a path whose parameters are named by
-// position, since gin wants one name per place and the tables have several.
+// route is a method and the shape of a path: its parameters have no names, since
+// the tables have several for one place.
 type route struct{ method, path string }
 
 // routes groups the rows that share a method and a shape of path.
@@ -120,7 +120,7 @@ func (s *Service) routes() map[route][]Operation {
 		parts := strings.Split(o.Path, "/")
 		for i, part := range parts {
 			if parameter(part) != "" {
-				parts[i] = fmt.Sprintf(":p%d", i)
+				parts[i] = anyPart
 			}
 		}
 		path := strings.Join(parts, "/")

@@ -6,58 +6,56 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/gin-gonic/gin"
-
 	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/telemetry"
 )
 
 // serve answers a request for one of rows, which share method and path.
-func (s *Server) serve(c *gin.Context, service *Service, rows []Operation) {
-	e := exchangeOf(c.Request.Context())
-	r := newRequest(c.Request, e, service)
-	response, err := s.answer(c, e, r, rows)
+func (s *Server) serve(w http.ResponseWriter, from *http.Request, service *Service, rows []Operation) {
+	e := exchangeOf(from.Context())
+	r := newRequest(from, e, service)
+	response, err := s.answer(w.Header(), from, e, r, rows)
 	if err != nil {
-		s.fail(c.Writer, c.Request, service, err)
+		s.fail(w, from, service, err)
 		return
 	}
 	if response == nil {
 		response = &Response{}
 	}
 	for name, values := range response.Header {
-		c.Writer.Header()[name] = values
+		w.Header()[name] = values
 	}
 	status := response.Status
 	if status == 0 {
 		status = e.operation.StatusAt(r.Version)
 	}
-	s.write(c.Writer, c.Request, status, "application/json", response.Body)
+	s.write(w, from, status, "application/json", response.Body)
 }
 
 // answer goes in the originals' order, since it decides which of several things
 // wrong a client is told: token, microversion, content type, action, JSON,
 // project in the path, the operation's microversions, removal, schemas, policy.
-func (s *Server) answer(c *gin.Context, e *exchange, r *Request, rows []Operation) (response *Response, err error) {
+func (s *Server) answer(h http.Header, from *http.Request, e *exchange, r *Request, rows []Operation) (response *Response, err error) {
 	if rows[0].Anonymous {
 		e.operation = &rows[0]
-		r.params = parameters(c, e.operation)
+		r.params = e.parameters(r.service)
 		if e.operation.Versioned {
-			if err = r.negotiate(c.Writer.Header(), c.Request); err != nil {
+			if err = r.negotiate(h, from); err != nil {
 				return nil, err
 			}
 		}
 		return e.operation.Handler(r)
 	}
 	if !rows[0].Public {
-		if r.Identity, err = s.authenticate(c.Request, e); err != nil {
+		if r.Identity, err = s.authenticate(from, e); err != nil {
 			return nil, err
 		}
 	}
 	r.judge()
-	if err = r.negotiate(c.Writer.Header(), c.Request); err != nil {
+	if err = r.negotiate(h, from); err != nil {
 		return nil, err
 	}
-	if err = r.readBody(c.Request); err != nil {
+	if err = r.readBody(from); err != nil {
 		return nil, err
 	}
 	candidates, err := choose(rows, r)
@@ -73,8 +71,8 @@ func (s *Server) answer(c *gin.Context, e *exchange, r *Request, rows []Operatio
 	if e.operation, err = within(candidates, r.Version); err != nil {
 		return nil, err
 	}
-	r.params = parameters(c, e.operation)
-	if err = r.admit(c.Request.URL.RawQuery, e.operation); err != nil {
+	r.params = e.parameters(r.service)
+	if err = r.admit(from.URL.RawQuery, e.operation); err != nil {
 		return nil, err
 	}
 	return e.operation.Handler(r)

@@ -86,10 +86,11 @@ type exchange struct {
 	service   *Service
 	operation *Operation
 	identity  Identity
-	project   string // the project id in the path
-	root      string // what the service's links begin with: scheme, host, mount
-	remote    string // who asked
-	path      string // below the mount and without the project id, unescaped
+	project   string   // the project id in the path
+	root      string   // what the service's links begin with: scheme, host, mount
+	remote    string   // who asked
+	path      string   // below the mount and without the project id, unescaped
+	parts     []string // of the path, escaped, between its slashes
 }
 
 type exchangeKey struct{}
@@ -128,7 +129,7 @@ func (s *Server) serveAt(root *mounted, w http.ResponseWriter, r *http.Request) 
 		return
 	}
 	r.Body = http.MaxBytesReader(answer, r.Body, most)
-	m.router.ServeHTTP(answer, r)
+	s.route(answer, r, m, e)
 }
 
 // finish answers a panic, then writes the access log and counts.
