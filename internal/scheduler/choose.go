@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -77,6 +78,11 @@ func (w weighed) compare(other weighed) int {
 	return strings.Compare(w.host.ID, other.host.ID)
 }
 
+// before is compare of those that are rarely equal.
+func (w *weighed) before(other *weighed) bool {
+	return w.weight > other.weight || w.weight == other.weight && w.host.ID < other.host.ID
+}
+
 // order brings the heaviest to the front.
 func (s *Scheduler) order(hosts []*Host, r *Request) {
 	all := make([]weighed, len(hosts))
@@ -84,15 +90,18 @@ func (s *Scheduler) order(hosts []*Host, r *Request) {
 		all[i].host = h
 	}
 	raw := make([]float64, len(hosts))
-	for _, w := range s.Weighers {
+	for i := range s.Weighers {
+		w := &s.Weighers[i]
+		given := newSpan(w.FromZero)
 		for k, h := range hosts {
 			raw[k] = w.Weigh(r, h)
+			given.take(raw[k])
 		}
-		if !normalize(raw, w.FromZero) {
+		if !given.matters() {
 			continue
 		}
 		for k, h := range hosts {
-			all[k].weight += h.multiplier(&w) * raw[k]
+			all[k].weight += h.multiplier(w) * given.share(raw[k])
 		}
 	}
 	rank(all, min(len(all), max(ranked, s.Few)))
@@ -106,28 +115,39 @@ func (s *Scheduler) order(hosts []*Host, r *Request) {
 func rank(all []weighed, n int) {
 	slices.SortFunc(all[:n], weighed.compare)
 	for i := n; i < len(all); i++ {
-		for from, to := i, n-1; to >= 0 && all[from].compare(all[to]) < 0; from, to = to, to-1 {
+		for from, to := i, n-1; to >= 0 && all[from].before(&all[to]); from, to = to, to-1 {
 			all[from], all[to] = all[to], all[from]
 		}
 	}
 }
 
-// normalize stretches weights to 0 … 1, so that multipliers compare weighers of
-// any unit. From zero, the lowest is 0 itself, and what is below it counts as 0.
-// False says that they come to nothing for all.
-func normalize(weights []float64, fromZero bool) bool {
-	if len(weights) == 0 {
-		return false
-	}
-	low, high := slices.Min(weights), slices.Max(weights)
-	if fromZero {
-		low = 0
-	}
-	if high <= low {
-		return false
-	}
-	for i, w := range weights {
-		weights[i] = max(0, w-low) / (high - low)
-	}
-	return true
+// span is what a weigher gives, from the lightest to the heaviest: it is stretched to
+// 0 … 1, so that multipliers compare weighers of any unit. From zero, the lowest is 0
+// itself, and what is below it counts as 0.
+type span struct {
+	low, high float64
+	fromZero  bool
 }
+
+func newSpan(fromZero bool) span {
+	s := span{low: math.Inf(1), high: math.Inf(-1), fromZero: fromZero}
+	if fromZero {
+		s.low = 0
+	}
+	return s
+}
+
+func (s *span) take(weight float64) {
+	if weight < s.low && !s.fromZero {
+		s.low = weight
+	}
+	if weight > s.high {
+		s.high = weight
+	}
+}
+
+// matters says that the weights come to something for anybody.
+func (s *span) matters() bool { return s.high > s.low }
+
+// share is where a weight stands.
+func (s *span) share(weight float64) float64 { return max(0, weight-s.low) / (s.high - s.low) }
