@@ -94,9 +94,27 @@ func (a *Activities) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOu
 		if err := a.specs.keep(data, in.Spec.ServerID); err != nil {
 			return Guest{}, err
 		}
+		if err := a.inherit(ctx, in); err != nil {
+			return Guest{}, err
+		}
 		return a.driver.Build(ctx, in.Spec, confirm)
 	})
 	return steps.BuildOut{PowerState: guest.PowerState}, err
+}
+
+// errNotShared has the words of nova.exception.InvalidSharedStorage.
+var errNotShared = faults.New(faults.Invalid, "InvalidSharedStorage", "Invalid state of instance files on shared storage")
+
+// inherit gives the guest another host's disks, if it is to have them.
+func (a *Activities) inherit(ctx context.Context, in steps.BuildIn) error {
+	if in.HeirOf == "" {
+		return nil
+	}
+	shared, err := a.driver.Inherit(ctx, in.Spec, in.HeirOf)
+	if err == nil && in.Shared != nil && *in.Shared != shared {
+		err = errNotShared
+	}
+	return err
 }
 
 // Destroy is idempotent by the server's id: what is gone already is success.

@@ -28,6 +28,10 @@ type Driver interface {
 	// runs is left as it is; one that stands still is started. It calls confirm
 	// last thing before the guest first runs.
 	Build(ctx context.Context, spec steps.ServerSpec, confirm Confirm) (Guest, error)
+	// Inherit gives the guest that Build is to make the disks of the one that
+	// another host has of the server, and says whether this host sees that at all.
+	// The other's stay as they are, whichever of the two is destroyed.
+	Inherit(ctx context.Context, spec steps.ServerSpec, hostID string) (bool, error)
 	// Destroy removes the guest and everything else that Build made. It calls
 	// confirm before it takes anything away.
 	Destroy(ctx context.Context, serverID string, confirm Confirm) error

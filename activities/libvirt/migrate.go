@@ -22,7 +22,8 @@ type Migrator interface {
 	// Errors: Conflict, the host can't run the guest.
 	Land(ctx context.Context, spec steps.ServerSpec, from steps.Departure) (steps.Landing, error)
 	// Migrate moves the guest and returns when it has left this host: nil, or is
-	// here to stay: Conflict. One that an earlier call with the same mark has
+	// here to stay: Conflict; or NotFound with the code MigrationUnsettled, only the
+	// other host knows. One that an earlier call with the same mark has
 	// begun is taken over. It calls confirm before it begins. When ctx ends it
 	// aborts, and gives ctx's error unless the guest had left by then.
 	Migrate(ctx context.Context, m Move, confirm Confirm) error
@@ -39,7 +40,8 @@ type Move struct {
 	Mark string
 	// Only has one that is under way taken over, and none begun.
 	Only bool
-	// Abort ends one that is under way.
+	// Abort ends one that is under way, and keeps a guest here of which only the
+	// other host could know.
 	Abort bool
 	To    steps.Landing
 	// Seen is told of its progress.

@@ -119,8 +119,11 @@ func (a *API) acceptEvacuate(r *rest.Request, tx store.Tx, server *compute.Serve
 	if home.Up(a.HostDownAfter) {
 		return none, faults.New(faults.Invalid, "ComputeServiceInUse", "Compute service of %s is still in use.", home.Name)
 	}
-	accepted, err := a.accept(r, tx, evacuate.kind, server, steps.EvacuateInput{Host: asked.Host,
-		Stopped: r.Has(evacuateLeavesOff), OnSharedStorage: bool(asked.OnSharedStorage)})
+	input := steps.EvacuateInput{Host: asked.Host, Stopped: r.Has(evacuateLeavesOff)}
+	if !r.Has(evacuateFindsStorage) {
+		input.OnSharedStorage = new(bool(asked.OnSharedStorage))
+	}
+	accepted, err := a.accept(r, tx, evacuate.kind, server, input)
 	if err != nil || accepted.Meeting == operations.Join {
 		return accepted, err
 	}

@@ -54,7 +54,7 @@ func TestEvacuate(t *testing.T) {
 			FROM compute.servers s JOIN engine.operations o ON o.id = s.operation_id JOIN compute.migrations m ON m.operation_id = o.id WHERE s.id = $1`, id)
 	}
 	for _, k := range []struct{ version, body, answer, want string }{
-		{"2.1", `{"evacuate": {"onSharedStorage": "False", "adminPass": "secret"}}`, `{"adminPass": "secret"}`, `{} accepted evacuation ` + name + ` `},
+		{"2.1", `{"evacuate": {"onSharedStorage": "False", "adminPass": "secret"}}`, `{"adminPass": "secret"}`, `{"on_shared_storage": false} accepted evacuation ` + name + ` `},
 		{"2.13", `{"evacuate": {"onSharedStorage": true}}`, `{"adminPass": null}`, `{"on_shared_storage": true} accepted evacuation ` + name + ` `},
 		{"2.28", `{"evacuate": {"host": "empty-1"}}`, "", `{"host": "empty-1"} accepted evacuation ` + name + ` empty-1`},
 		{"2.29", `{"evacuate": {"host": "empty-1", "force": "True"}}`, "", `{"host": "empty-1"} accepted evacuation ` + name + ` empty-1`},

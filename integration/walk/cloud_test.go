@@ -106,34 +106,39 @@ func (c *cloud) kill() {
 	_ = c.cmd.Wait() // says that it was killed
 }
 
-// processes are the command lines of all but the tests' own.
-func processes(t *testing.T) (lines []string) {
+// processes are the command lines of all but the tests' own, which are to end.
+func processes(t *testing.T) []string {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		lines = nil
-		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil || pid == 1 || pid == os.Getpid() {
-				continue
-			}
-			text, err := os.ReadFile(file)
-			line := strings.ReplaceAll(string(text), "\x00", " ")
-			// One that has just ended has no command line.
-			if err == nil && line != "" && !strings.Contains(line, "shell.py") {
-				lines = append(lines, strconv.Itoa(pid)+" "+line)
-			}
-		}
-		// A child that its parent has killed takes a moment.
+	// A child that its parent has killed takes a moment.
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		lines := running(t)
 		if len(lines) == 0 || time.Now().After(deadline) {
 			return lines
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// running are the command lines of all processes but the tests' own, each with its
+// number before it.
+func running(t *testing.T) (lines []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil || pid == 1 || pid == os.Getpid() {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		line := strings.ReplaceAll(string(text), "\x00", " ")
+		// One that has just ended has no command line.
+		if err == nil && line != "" && !strings.Contains(line, "shell.py") {
+			lines = append(lines, strconv.Itoa(pid)+" "+line)
+		}
+	}
+	return lines
 }
 
 // domains are the names of those that virsh lists on all hosts.

@@ -76,6 +76,11 @@ type ServerSpec struct {
 type BuildIn struct {
 	Token Token      `json:"token"`
 	Spec  ServerSpec `json:"spec"`
+	// HeirOf is set if the guest is to have the disks of the one on that host, where
+	// they are on storage that both see; elsewhere it has new ones. Shared says
+	// which of the two is expected; nil is either.
+	HeirOf string `json:"heir_of,omitempty"`
+	Shared *bool  `json:"shared,omitempty"`
 }
 
 // BuildOut is the guest as it runs.

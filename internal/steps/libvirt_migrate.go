@@ -66,9 +66,14 @@ type MigrateIn struct {
 	Mark string `json:"mark"`
 	// Only has one that is under way watched to its end, and none begun.
 	Only bool `json:"only,omitempty"`
-	// Abort ends one that is under way.
+	// Abort ends one that is under way, and keeps a guest here of which only the
+	// other host could know.
 	Abort bool `json:"abort,omitempty"`
 }
+
+// MigrationUnsettled is the code of the error of Migrate of a guest that stands
+// still on its old host and may run on the new one.
+const MigrationUnsettled = "MigrationUnsettled"
 
 // MoveProgress is how far a move has come, in bytes.
 type MoveProgress struct {
@@ -110,7 +115,7 @@ type MigrationActivities interface {
 	Land(context.Context, LandIn) (Landing, error)
 	// Migrate returns when the guest has left. One that an earlier call has begun
 	// is taken over; a cancel aborts it. Errors: Conflict (the guest has stayed),
-	// Superseded.
+	// NotFound with the code MigrationUnsettled, Superseded.
 	Migrate(context.Context, MigrateIn) (struct{}, error)
 	// ForceComplete: a move that is over is not touched. Errors: Superseded.
 	ForceComplete(context.Context, ForceCompleteIn) (struct{}, error)

@@ -22,8 +22,9 @@ type EvacuateInput struct {
 	Host string `json:"host,omitempty"`
 	// Stopped leaves the guest off, unless the server is in ERROR.
 	Stopped bool `json:"stopped,omitempty"`
-	// OnSharedStorage says that the disks are there already.
-	OnSharedStorage bool `json:"on_shared_storage,omitempty"`
+	// OnSharedStorage says whether the disks are there already; nil leaves it to
+	// what there is.
+	OnSharedStorage *bool `json:"on_shared_storage,omitempty"`
 }
 
 // ShelvedOutcome is a server that is shelved from now on, or no more.

@@ -46,6 +46,7 @@ type Saga struct {
 	attempt   int
 	step      string
 	opened    string // the step that Begin has written, and that has not begun yet
+	note      string // to be shown with the next step
 	host      string
 	named     string // the host that the workflow is found by
 	naming    bool   // it will be found by one after a while
@@ -182,6 +183,10 @@ func (s *Saga) Step(name string, move Move) error {
 	if err := s.stopped(); err != nil {
 		return err
 	}
+	if move.Message == "" {
+		move.Message = s.note
+	}
+	s.note = ""
 	if err := s.advance(name, move); err != nil {
 		return err
 	}
@@ -192,6 +197,9 @@ func (s *Saga) Step(name string, move Move) error {
 	s.forward = s.forward || s.spec.Beyond(name)
 	return nil
 }
+
+// Note has something be shown with the next step that has no message of its own.
+func (s *Saga) Note(text string) { s.note = text }
 
 // Return takes the point of no return back: the step at it has turned out to
 // have changed nothing, and the story may end as if it had not come there.

@@ -129,6 +129,11 @@ func equip(s *saga.Saga, host string) (powerState int, err error) {
 
 // spawn makes the guest run on the host.
 func spawn(s *saga.Saga, host string) (powerState int, err error) {
+	return spawnAs(s, host, steps.BuildIn{})
+}
+
+// spawnAs is spawn of a guest that has to do with another.
+func spawnAs(s *saga.Saga, host string, in steps.BuildIn) (powerState int, err error) {
 	err = s.Step(operations.StepGuest, saga.Move{
 		Host:   host,
 		Intend: []operations.Effect{{Kind: operations.EffectGuest, Ref: s.Begun.ResourceID, Host: host}},
@@ -136,13 +141,13 @@ func spawn(s *saga.Saga, host string) (powerState int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	spec, err := steps.Records.ServerSpec(s.Context(), steps.ServerSpecIn{Fence: s.Fence})
-	if err != nil {
+	if in.Spec, err = steps.Records.ServerSpec(s.Context(), steps.ServerSpecIn{Fence: s.Fence}); err != nil {
 		return 0, err
 	}
 	var built steps.BuildOut
 	err = saga.OnHost(s.Context(), host, func(ctx workflow.Context) (err error) {
-		built, err = steps.Libvirt.Build(ctx, host, steps.BuildIn{Token: s.Token(), Spec: spec})
+		in.Token = s.Token()
+		built, err = steps.Libvirt.Build(ctx, host, in)
 		return err
 	})
 	return built.PowerState, err

@@ -1,7 +1,8 @@
 package server
 
 // Evacuate makes a server anew on another host when the one that it is on is
-// down. Its volumes and ports go with it; disks on the old host do not.
+// down. Its volumes and ports go with it; disks on the old host do not, unless both
+// hosts see them: the new guest has those then, and the old one has them still.
 //
 //	on a host that is down ──schedule──► claim elsewhere ──network──► ports there ──volumes──► volumes there
 //	          ▲                                                                                │
@@ -76,12 +77,8 @@ func notEvacuated() *steps.ServerOutcome {
 	return now
 }
 
-var (
-	// errSourceUp has the words of nova.exception.ComputeServiceInUse.
-	errSourceUp = faults.New(faults.Conflict, "ComputeServiceInUse", "Compute service of the server's host is still in use.")
-	// errNotShared has the words of nova.exception.InvalidSharedStorage.
-	errNotShared = faults.New(faults.Invalid, "InvalidSharedStorage", "Invalid state of instance files on shared storage")
-)
+// errSourceUp has the words of nova.exception.ComputeServiceInUse.
+var errSourceUp = faults.New(faults.Conflict, "ComputeServiceInUse", "Compute service of the server's host is still in use.")
 
 func evacuate(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if s.Begun.Step == operations.StepLeave {
@@ -91,7 +88,7 @@ func evacuate(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayEvacuate(s, asked); err != nil {
+	if err := mayEvacuate(s); err != nil {
 		return nil, err
 	}
 	for {
@@ -113,10 +110,7 @@ func evacuate(s *saga.Saga) (*steps.ServerOutcome, error) {
 
 // mayEvacuate says whether the server can be made anew elsewhere. An earlier run
 // that was lost while it left a host is undone first.
-func mayEvacuate(s *saga.Saga, asked steps.EvacuateInput) error {
-	if asked.OnSharedStorage {
-		return errNotShared
-	}
+func mayEvacuate(s *saga.Saga) error {
 	home, err := homeOf(s)
 	if err != nil {
 		return err
@@ -142,7 +136,7 @@ func resettle(s *saga.Saga, host string, asked steps.EvacuateInput) error {
 	if err := carryVolumes(s, host); err != nil {
 		return err
 	}
-	if _, err := spawn(s, host); err != nil {
+	if _, err := spawnAs(s, host, steps.BuildIn{HeirOf: s.Begun.Server.Host, Shared: asked.OnSharedStorage}); err != nil {
 		return err
 	}
 	if vm, _ := settled(s, asked); vm == vmStopped {

@@ -46,7 +46,7 @@ func TestEvacuate(t *testing.T) {
 			{Name: "no host", World: as(plain, full), Result: operations.ResultFailed, Message: noValidHost},
 			{Name: "its host is up again", World: as(plain, back), Once: true, Result: operations.ResultFailed,
 				Message: "Compute service of the server's host is still in use."},
-			{Name: "on shared storage that is none", World: evacuating("active", 1, steps.EvacuateInput{OnSharedStorage: true}), Once: true,
+			{Name: "on shared storage that is none", World: evacuating("active", 1, steps.EvacuateInput{OnSharedStorage: new(true)}), Once: true,
 				Result: operations.ResultFailed, Message: "Invalid state of instance files on shared storage"},
 		},
 		Ends: map[operations.Result][]string{

@@ -33,6 +33,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -310,6 +311,12 @@ func hasStayed(err error) bool {
 	return f != nil && f.Kind == faults.Conflict
 }
 
+// isUnsettled says that only the new host can know whether the guest has left.
+func isUnsettled(err error) bool {
+	f := steps.Decode(err)
+	return f != nil && f.Code == steps.MigrationUnsettled
+}
+
 // followPause is between two looks for a guest while its hosts don't answer, at
 // first and at last: one does when somebody has mended it.
 const (
@@ -344,12 +351,14 @@ func (m *move) look() (landed steps.LandedOut, err error) {
 // it, or it is still on its way, or the old one says what became of it.
 func (m *move) follow() (*steps.ServerOutcome, error) {
 	m.begun = true
+	unsettled := false
 	for pause := followPause; ; pause = min(2*pause, maxFollowPause) {
 		landed, there := m.look()
 		if there == nil && landed.Here {
 			return m.settle()
 		}
-		watching, abort := m.Interruptible(), m.Cancelled() || m.late()
+		lost := unsettled && there == nil && !landed.Coming // the old host has it, and only the new one could know
+		watching, abort := m.Interruptible(), m.Cancelled() || m.late() || lost
 		if abort {
 			watching = m.Grace(saga.Patience) // the host is told to abort instead
 		}
@@ -362,6 +371,7 @@ func (m *move) follow() (*steps.ServerOutcome, error) {
 		case saga.Reason(here).Kind == faults.Superseded:
 			return nil, here
 		}
+		unsettled = isUnsettled(here)
 		if err := saga.Wait(m.Grace(saga.Patience), pause, "the hosts that the guest is on its way between"); err != nil {
 			return nil, err
 		}
@@ -392,6 +402,9 @@ func (m *move) settle() (*steps.ServerOutcome, error) {
 	landed, err := m.look()
 	if err == nil && landed.Here {
 		moved.PowerState = &landed.PowerState
+		if landed.Elapsed > 0 {
+			m.Note(fmt.Sprintf("the guest stood still for %d ms of the %d ms that its move took", landed.Downtime, landed.Elapsed))
+		}
 	}
 	if err != nil {
 		workflow.GetLogger(m.Context()).Warn("the new host does not show the guest", "error", err)

@@ -46,6 +46,8 @@ func TestLiveMigrate(t *testing.T) {
 				Result: operations.ResultFailed, Message: "Migration pre-check error: no such CPU"},
 			{Name: "hypervisors give it up", World: migrating(func(w *workflowtest.World) { w.Moves.Stuck = true }),
 				Result: operations.ResultFailed, Message: "Migration error: the other host does not answer"},
+			{Name: "nobody but the other host can know", World: migrating(func(w *workflowtest.World) { w.Moves.Stuck, w.Moves.Unsettled = true, true }), Once: true,
+				Result: operations.ResultFailed, Message: "Migration error: the other host does not answer"},
 		},
 		Ends: map[operations.Result][]string{
 			operations.ResultDone:      {isMoved, isMoved + ", with ports", isMoved + ", with volumes"},

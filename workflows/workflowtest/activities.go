@@ -347,6 +347,8 @@ func (l libvirt) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, e
 			return steps.BuildOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")
 		case !h.Claims[in.Token.ServerID]:
 			l.w.broke("a guest was built without room for it")
+		case in.Shared != nil && *in.Shared:
+			return steps.BuildOut{}, faults.New(faults.Invalid, "InvalidSharedStorage", "Invalid state of instance files on shared storage")
 		}
 		h.Guests[in.Token.ServerID], h.Power = true, 1
 		return steps.BuildOut{PowerState: h.Power}, nil

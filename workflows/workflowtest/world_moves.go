@@ -24,8 +24,9 @@ type Moves struct {
 	Queue int
 	// Slow has it take for ever unless it is forced to complete, which was Asked for.
 	Slow, Asked bool
-	// Unfit can't take the guest in; Stuck has it stay where it is.
-	Unfit, Stuck bool
+	// Unfit can't take the guest in; Stuck has it stay where it is; Unsettled has
+	// it stand still there, and only the other host could know.
+	Unfit, Stuck, Unsettled bool
 	// Ended is the status of a migration that is over.
 	Ended   string
 	hurried bool
@@ -149,6 +150,8 @@ func (l libvirt) Migrate(ctx context.Context, in steps.MigrateIn) (struct{}, err
 		switch {
 		case !h.Guests[ServerID]:
 			return false, nil
+		case w.Moves.Unsettled && !in.Abort:
+			return false, faults.New(faults.NotFound, steps.MigrationUnsettled, "the guest stands still, and may run on the other host")
 		case w.Moves.Stuck, !w.Hosts[w.Moves.Row.Dest].Answers, in.Only:
 			return false, faults.New(faults.Conflict, "MigrationError", "Migration error: the other host does not answer")
 		case w.Linger, w.Moves.Slow && !w.Moves.hurried:

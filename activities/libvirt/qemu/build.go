@@ -54,9 +54,6 @@ func (g *guest) open(spec steps.ServerSpec) error {
 	if err != nil && !faults.Is(err, faults.NotFound) {
 		return err
 	}
-	if g.others(have) {
-		return faults.New(faults.Conflict, "SharedStorage", "the folder of server %s is in use by its guest on host %s", g.id, have.Host)
-	}
 	have.Spec, have.Host = spec, g.driver.hostID
 	return g.write(have)
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // Destroy stops the guest, removes its domain, taps and folder, and looks
-// whether all is gone. A folder that is another host's by now stays.
+// whether all is gone. What another host has of the server stays.
 func (d *Driver) Destroy(ctx context.Context, serverID string, confirm libvirt.Confirm) error {
 	g, err := d.guest(serverID)
 	if err != nil {
 		return err
 	}
-	have, err := g.read()
+	have, err := g.recall()
 	if err != nil && !faults.Is(err, faults.NotFound) {
 		return err
 	}
@@ -27,13 +27,8 @@ func (d *Driver) Destroy(ctx context.Context, serverID string, confirm libvirt.C
 		subStep{"destroy.stop", func(ctx context.Context) error { return g.kill(ctx, confirm) }},
 		subStep{"destroy.undefine", func(ctx context.Context) error { return g.undefine(ctx, confirm) }},
 		subStep{"destroy.taps", func(ctx context.Context) error { return unplug(ctx, have.Spec.Ports) }},
-		subStep{"destroy.folder", func(context.Context) error {
-			if g.others(have) {
-				return nil
-			}
-			return g.removeFolder(confirm)
-		}},
-		subStep{"destroy.verify", func(ctx context.Context) error { return g.verifyGone(ctx, g.others(have)) }},
+		subStep{"destroy.folder", func(context.Context) error { return g.removeFolder(confirm) }},
+		subStep{"destroy.verify", g.verifyGone},
 		subStep{"destroy.done", nil},
 	)
 }
@@ -104,14 +99,14 @@ func (g *guest) removeFolder(confirm libvirt.Confirm) error {
 	return broken(os.RemoveAll(g.dir))
 }
 
-// verifyGone looks for what is left; a folder that is another's isn't.
-func (g *guest) verifyGone(ctx context.Context, others bool) error {
+// verifyGone looks for what is left.
+func (g *guest) verifyGone(ctx context.Context) error {
 	now, err := g.state(ctx)
 	if err != nil {
 		return err
 	}
 	there, err := g.exists()
-	if err == nil && (there && !others || !now.missing) {
+	if err == nil && (there || !now.missing) {
 		err = faults.New(faults.Unavailable, "GuestNotGone", "something of server %s is left on the host", g.id)
 	}
 	return err

@@ -68,7 +68,7 @@ func (g *guest) makeDisks(ctx context.Context, spec steps.ServerSpec) error {
 // makeRoot makes the overlay that the guest writes to.
 func (g *guest) makeRoot(ctx context.Context, disk steps.Disk) error {
 	return g.make(rootFile, func(path string) error {
-		args := []string{"create", "-q", "-f", "qcow2", "-F", "raw", "-b", g.file(baseFile), path}
+		args := []string{"create", "-q", "-f", "qcow2", "-F", "raw", "-b", baseFile, path}
 		if disk.SizeMB > 0 {
 			args = append(args, strconv.FormatInt(int64(disk.SizeMB)*mib, 10))
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
@@ -148,8 +149,19 @@ func (d *Driver) List(ctx context.Context) ([]libvirt.Guest, error) {
 			return nil, err
 		}
 	}
+	seen := map[string]bool{}
 	for _, entry := range entries {
-		guests = append(guests, libvirt.Guest{ServerID: entry.Name(), PowerState: states[entry.Name()]})
+		id, _, _ := strings.Cut(entry.Name(), ".")
+		have, err := readRecord(filepath.Join(d.dir, entry.Name()))
+		if err != nil && !faults.Is(err, faults.NotFound) {
+			return nil, err
+		}
+		power, here := states[id]
+		if seen[id] || d.others(have) && !here {
+			continue
+		}
+		seen[id] = true
+		guests = append(guests, libvirt.Guest{ServerID: id, PowerState: power})
 	}
 	return guests, nil
 }

@@ -44,7 +44,8 @@ func (d *Driver) guest(serverID string) (*guest, error) {
 	if err != nil || id.String() != serverID {
 		return nil, faults.New(faults.Invalid, "InvalidServer", "%q is no server id", serverID)
 	}
-	return &guest{driver: d, id: serverID, uuid: id, dir: filepath.Join(d.dir, serverID)}, nil
+	dir, err := d.folder(serverID)
+	return &guest{driver: d, id: serverID, uuid: id, dir: dir}, err
 }
 
 func (g *guest) file(name string) string { return filepath.Join(g.dir, name) }
@@ -62,8 +63,7 @@ func exists(path string) (bool, error) {
 
 // record is what guest.json holds.
 type record struct {
-	// Host is whose guest it is. Where folders are on storage that hosts share,
-	// the others see this one, and leave it alone.
+	// Host is whose guest it is.
 	Host   string           `json:"host,omitempty"`
 	Spec   steps.ServerSpec `json:"spec"`
 	Reboot reboot           `json:"reboot"`
@@ -73,8 +73,10 @@ type record struct {
 	Rescue *rescue `json:"rescue,omitempty"`
 	// Rebuild is the last one that was begun.
 	Rebuild *rebuild `json:"rebuild,omitempty"`
-	// Leaving names the last live migration that was begun from here.
+	// Leaving names the last live migration that was begun from here. Heir is the
+	// host whose the folder is when that is over, if it is to leave with the guest.
 	Leaving string `json:"leaving,omitempty"`
+	Heir    string `json:"heir,omitempty"`
 	// Resize is set while what the guest was before a resize is set aside.
 	Resize *resize `json:"resize,omitempty"`
 }
@@ -89,29 +91,18 @@ type reboot struct {
 }
 
 // read gives the record. Errors: NotFound, the guest has none.
-func (g *guest) read() (record, error) {
+func (g *guest) read() (record, error) { return readRecord(g.dir) }
+
+func readRecord(folder string) (record, error) {
 	var r record
-	data, err := os.ReadFile(g.file(recordFile))
+	data, err := os.ReadFile(filepath.Join(folder, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, notFound(g.id)
+		return r, notFound(filepath.Base(folder))
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
 	return r, broken(err)
-}
-
-// others says that the folder is that of a guest on another host.
-func (g *guest) others(r record) bool { return r.Host != "" && r.Host != g.driver.hostID }
-
-// become writes down whose guest it is from here on.
-func (g *guest) become(hostID string) error {
-	have, err := g.read()
-	if err != nil || have.Host == hostID {
-		return err
-	}
-	have.Host = hostID
-	return g.write(have)
 }
 
 func (g *guest) write(r record) error {

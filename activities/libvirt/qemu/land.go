@@ -104,7 +104,10 @@ func (d *Driver) Land(ctx context.Context, spec steps.ServerSpec, from steps.Dep
 // takes says whether this host can run what ran on the other.
 func (d *Driver) takes(ctx context.Context, from steps.Departure) error {
 	if from.KVM != d.kvm {
-		return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: one host has KVM and the other has not")
+		return unfit("one host has KVM and the other has not")
+	}
+	if err := d.hasMachine(ctx, from.Machine); err != nil {
+		return err
 	}
 	if !from.KVM || from.CPU == "" {
 		return nil // every emulator has all that the guest sees
@@ -115,20 +118,42 @@ func (d *Driver) takes(ctx context.Context, from steps.Departure) error {
 		return err
 	})
 	if err == nil && golibvirt.CPUCompareResult(verdict) <= golibvirt.CPUCompareIncompatible {
-		err = faults.New(faults.Conflict, "InvalidCPUInfo", "Unacceptable CPU info: CPU doesn't have compatibility.")
+		err = unfit("Unacceptable CPU info: CPU doesn't have compatibility.\n\n%d\n\n"+
+			"Refer to http://libvirt.org/html/libvirt-libvirt-host.html#virCPUCompareResult", verdict)
 	}
 	return err
 }
 
-// shares says whether the guest's folder is the one that it has on the other
-// host. A folder of the same server that is not is what an earlier call has
-// made, or the rest of a guest.
-func (g *guest) shares(from steps.Departure) (bool, error) {
-	text, err := os.ReadFile(g.file(markerFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// unfit is the original's MigrationPreCheckError.
+func unfit(why string, args ...any) error {
+	return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: "+why, args...)
+}
+
+// hasMachine refuses a machine type that no emulator of the host has, in the words
+// of the original's InvalidMachineType.
+func (d *Driver) hasMachine(ctx context.Context, machine string) error {
+	var text string
+	err := d.daemon.call(ctx, callTime, "list machine types", func(rpc *golibvirt.Libvirt) (err error) {
+		text, err = rpc.ConnectGetCapabilities()
+		return err
+	})
+	if err != nil || machine == "" {
+		return err
 	}
-	return string(text) == from.Marker, broken(err)
+	var caps libvirtxml.Caps
+	if err := caps.Unmarshal(text); err != nil {
+		return broken(err)
+	}
+	var quoted []string
+	for _, guest := range caps.Guests {
+		for _, m := range guest.Arch.Machines {
+			if m.Name == machine {
+				return nil
+			}
+			quoted = append(quoted, "'"+m.Name+"'")
+		}
+	}
+	return unfit("'%s' is not valid/supported machine type, Supported machine types are: [%s]", machine, strings.Join(quoted, ", "))
 }
 
 // landDisks makes empty disks as large as the other host's, for QEMU to fill:
@@ -141,7 +166,7 @@ func (g *guest) landDisks(ctx context.Context, spec steps.ServerSpec, sizes map[
 		name := filepath.Base(disk.Path)
 		size, there := sizes[name]
 		if !there {
-			return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: the other host doesn't know the disk %s", name)
+			return unfit("the other host doesn't know the disk %s", name)
 		}
 		if err := os.RemoveAll(disk.Path); err != nil {
 			return broken(err)
@@ -150,7 +175,7 @@ func (g *guest) landDisks(ctx context.Context, spec steps.ServerSpec, sizes map[
 			if disk.Format == "raw" {
 				return sparse(path, size)
 			}
-			return images.QemuImg(ctx, "create", "-q", "-f", "qcow2", "-F", "raw", "-b", g.file(baseFile), path, strconv.FormatInt(size, 10))
+			return images.QemuImg(ctx, "create", "-q", "-f", "qcow2", "-F", "raw", "-b", baseFile, path, strconv.FormatInt(size, 10))
 		})
 		if err != nil {
 			return err
@@ -178,7 +203,7 @@ func (d *Driver) Landed(ctx context.Context, serverID string) (steps.LandedOut, 
 	}
 	out := steps.LandedOut{Here: now.active, PowerState: now.power}
 	if out.Here {
-		if err := g.become(d.hostID); err != nil {
+		if err := g.arrive(); err != nil {
 			return out, err
 		}
 	}

@@ -90,7 +90,7 @@ func (d *Driver) Depart(ctx context.Context, serverID string) (steps.Departure, 
 // portable refuses guests with parts of their host.
 func portable(domain *libvirtxml.Domain) error {
 	if domain.Devices != nil && len(domain.Devices.Hostdevs) > 0 {
-		return faults.New(faults.Conflict, "MigrationPreCheckError", "Migration pre-check error: This request does not explicitly request live-migratable devices.")
+		return unfit("This request does not explicitly request live-migratable devices.")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 	if err != nil {
 		return err
 	}
-	have, err := g.read()
+	have, err := g.recall()
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,13 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 	switch {
 	case err != nil:
 		return err
-	case !now.active && have.Leaving == m.Mark:
-		return g.handOver(m.To) // an earlier call has moved it
-	case !now.active:
+	case !now.active && have.Leaving != m.Mark:
 		return faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
 	}
 	w := &watch{guest: g, move: m, began: time.Now()}
+	if !now.active {
+		return g.left(w.verdict(ctx, nil, false)) // an earlier call has moved it
+	}
 	if have.Leaving == m.Mark {
 		if job, err := g.job(ctx); err != nil || job.active {
 			if err != nil {
@@ -142,41 +143,47 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 			if m.Abort {
 				_ = g.abort(ctx) // it may be over; the verdict tells
 			}
-			return g.left(w.until(ctx, nil), m.To)
+			return g.left(w.until(ctx, nil))
 		}
 	}
 	if m.Only {
-		return g.left(w.verdict(ctx, nil, false), m.To)
+		if now.leaving && m.Abort {
+			_ = g.resume(ctx) // the other host has nothing of it; the verdict tells
+		}
+		return g.left(w.verdict(ctx, nil, false))
 	}
 	return g.steps(ctx,
 		subStep{"migrate.begin", func(ctx context.Context) error {
-			have.Leaving = m.Mark
+			have.Leaving, have.Heir = m.Mark, ""
+			if m.To.Shared {
+				have.Heir = m.To.HostID
+			}
 			return g.write(have)
 		}},
 		subStep{"migrate.move", func(ctx context.Context) error {
 			if err := confirm(); err != nil {
 				return err
 			}
-			return g.left(w.run(ctx), m.To)
+			return g.left(w.run(ctx))
 		}},
 		subStep{"migrate.done", nil},
 	)
 }
 
-// left is the end of a migration: a guest that has gone takes its folder with it.
-func (g *guest) left(err error, to steps.Landing) error {
+// left is the end of a migration: a guest that has gone takes a folder that both
+// hosts see with it.
+func (g *guest) left(err error) error {
 	if err != nil {
 		return err
 	}
-	return g.handOver(to)
-}
-
-// handOver leaves a folder that both hosts see to the other one.
-func (g *guest) handOver(to steps.Landing) error {
-	if !to.Shared || to.HostID == "" {
-		return nil
+	have, err := g.read()
+	switch {
+	case faults.Is(err, faults.NotFound):
+		return nil // its heir has it by now
+	case err != nil || have.Heir == "":
+		return err
 	}
-	return g.become(to.HostID)
+	return g.inherited(have)
 }
 
 // watch is a migration that runs.
@@ -334,15 +341,15 @@ func (w *watch) until(ctx context.Context, over <-chan error) error {
 		}
 		job, err := w.job(quiet)
 		switch {
-		case err != nil && over == nil && !faults.Is(err, faults.NotFound):
+		case err != nil && over == nil && !faults.Is(err, faults.NotFound) && !faults.Is(err, faults.Conflict):
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			return err // the next call takes over again
+		case over == nil && (err != nil || !job.active):
+			return w.verdict(ctx, nil, aborted)
 		case err != nil:
 			continue
-		case !job.active && over == nil:
-			return w.verdict(ctx, nil, aborted)
 		}
 		w.move.Seen(job.MoveProgress)
 		if aborted || forced || !w.late(job) {
@@ -358,14 +365,18 @@ func (w *watch) until(ctx context.Context, over <-chan error) error {
 	}
 }
 
-// verdict looks where the guest is: an answer can be lost.
+// verdict looks where the guest is: an answer can be lost. A guest that is off for
+// any other reason than that it has left ended here; one that stands still because
+// it leaves may run on the other host, and only that can tell.
 func (w *watch) verdict(ctx context.Context, answer error, aborted bool) error {
 	now, err := w.state(context.WithoutCancel(ctx))
 	switch {
 	case err != nil:
 		return err
-	case !now.active:
+	case now.missing, now.gone:
 		return nil
+	case now.leaving:
+		return faults.New(faults.NotFound, steps.MigrationUnsettled, "the guest stands still, and may run on the other host")
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case aborted:
@@ -388,6 +399,10 @@ func (w *watch) late(job job) bool {
 
 func (g *guest) abort(ctx context.Context) error {
 	return g.domain(ctx, callTime, "abort the migration", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error { return rpc.DomainAbortJob(d) })
+}
+
+func (g *guest) resume(ctx context.Context) error {
+	return g.domain(ctx, callTime, "resume the domain", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error { return rpc.DomainResume(d) })
 }
 
 // complete ends a migration that might go on for ever.

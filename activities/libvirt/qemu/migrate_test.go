@@ -278,14 +278,13 @@ func TestSharedMigration(t *testing.T) {
 	}
 	destroy(1)
 	p.runsOn(0)
-	if _, err := p.drivers[1].Build(t.Context(), p.spec, confirmed); !faults.Is(err, faults.Conflict) {
-		t.Errorf("built in the folder of another host's guest: %v", err)
-	}
 	if to = p.land(); !to.Shared {
 		t.Fatalf("landing: %+v", to)
 	}
-	if err := p.move(t.Context(), to, "first", func(steps.MoveProgress) {}); err != nil {
-		t.Fatal(err)
+	for _, to := range []steps.Landing{to, {}} { // whoever asks again doesn't know where to
+		if err := p.move(t.Context(), to, "first", func(steps.MoveProgress) {}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	destroy(0)
 	p.runsOn(1)

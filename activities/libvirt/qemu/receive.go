@@ -32,11 +32,16 @@ func (d *Driver) Disks(_ context.Context, serverID string) (hostlink.GuestDisks,
 	disks := hostlink.GuestDisks{Folder: g.dir}
 	for _, entry := range entries {
 		name := entry.Name()
-		if slices.Contains([]string{baseFile, rootFile, swapFile, configFile}, name) || strings.HasPrefix(name, "disk.eph") {
+		if isDisk(name) {
 			disks.Names = append(disks.Names, name)
 		}
 	}
 	return disks, nil
+}
+
+// isDisk says that a file of a guest's folder is one that the guest has, or its base.
+func isDisk(name string) bool {
+	return slices.Contains([]string{baseFile, rootFile, swapFile, configFile}, name) || strings.HasPrefix(name, "disk.eph")
 }
 
 // Receive has the folder filled, then lays the root disk on the base beside it,
@@ -55,14 +60,15 @@ func (d *Driver) Receive(ctx context.Context, spec steps.ServerSpec, fill func(c
 	)
 }
 
-// rebase changes where the root disk says that its base is; what is in both stays.
+// rebase has the root disk say that its base is beside it, whatever it said where
+// it comes from; what is in both stays.
 func (g *guest) rebase(ctx context.Context) error {
 	for _, name := range []string{rootFile, baseFile} {
 		if there, err := exists(g.file(name)); !there || err != nil {
 			return err
 		}
 	}
-	return images.QemuImg(ctx, "rebase", "-u", "-f", "qcow2", "-F", "raw", "-b", g.file(baseFile), g.file(rootFile))
+	return images.QemuImg(ctx, "rebase", "-u", "-f", "qcow2", "-F", "raw", "-b", baseFile, g.file(rootFile))
 }
 
 // grow makes the root disk as large as the spec has it; as large already is as

@@ -20,6 +20,9 @@ type state struct {
 	// active says that QEMU runs; run is libvirt's number of this run.
 	active bool
 	run    int32
+	// gone says that it has ended because it went to another host, leaving that it
+	// stands still until libvirt knows whether it did.
+	gone, leaving bool
 	// starting says that libvirt is at work on its start: it will run, or not.
 	starting bool
 }
@@ -71,7 +74,11 @@ func (d *Driver) stateOf(ctx context.Context, domain golibvirt.Domain) (state, e
 		}
 		s.power = powerStates[golibvirt.DomainState(number)]
 		s.active = golibvirt.DomainState(number) != golibvirt.DomainShutoff
-		s.starting = golibvirt.DomainState(number) == golibvirt.DomainPaused && golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedStartingUp
+		s.gone = !s.active && golibvirt.DomainShutoffReason(reason) == golibvirt.DomainShutoffMigrated
+		if golibvirt.DomainState(number) == golibvirt.DomainPaused {
+			s.starting = golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedStartingUp
+			s.leaving = golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedMigration
+		}
 		if s.active {
 			return nil
 		}

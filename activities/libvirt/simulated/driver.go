@@ -195,6 +195,9 @@ func (r *run) turn(have *domain, state int, line string) error {
 	return r.folder.define(have)
 }
 
+// Inherit finds nothing: each host has a folder that no other sees.
+func (d *Driver) Inherit(context.Context, steps.ServerSpec, string) (bool, error) { return false, nil }
+
 // Destroy stops the guest and removes its disk, its domain, and its folder.
 func (d *Driver) Destroy(ctx context.Context, serverID string, confirm libvirt.Confirm) error {
 	run, err := d.run(serverID, nil)
