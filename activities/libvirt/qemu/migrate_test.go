@@ -130,6 +130,20 @@ func (p *pair) land() steps.Landing {
 	return to
 }
 
+// unfit says that the second host refuses a guest of a machine that it can't be.
+func (p *pair) unfit() {
+	p.Helper()
+	from, err := p.drivers[0].Depart(p.Context(), p.spec.ServerID)
+	if err != nil {
+		p.Fatal(err)
+	}
+	from.Machine = "pc-q35-99.0"
+	const why = "Migration pre-check error: 'pc-q35-99.0' is not valid/supported machine type, Supported machine types are: ['"
+	if _, err := p.drivers[1].Land(p.Context(), p.spec, from); !faults.Is(err, faults.Conflict) || !strings.HasPrefix(faults.As(err).Message, why) {
+		p.Errorf("a machine type that the host has not: %v", err)
+	}
+}
+
 // move migrates the guest; seen is told of its progress.
 func (p *pair) move(ctx context.Context, to steps.Landing, mark string, seen func(steps.MoveProgress)) error {
 	return p.drivers[0].Migrate(ctx, libvirt.Move{ServerID: p.spec.ServerID, Mark: mark, To: to, Seen: seen}, confirmed)
@@ -205,6 +219,7 @@ func (p *pair) complete(host int) {
 
 func TestBlockMigration(t *testing.T) {
 	p := twoHosts(t, false, Migration{PermitAutoConverge: true})
+	p.unfit()
 	to := p.land()
 	if to.Shared || !to.SameMachine {
 		t.Fatalf("landing: %+v", to)
@@ -288,6 +303,35 @@ func TestSharedMigration(t *testing.T) {
 	}
 	destroy(0)
 	p.runsOn(1)
+	p.goesOn(1)
+	p.complete(1)
+}
+
+// TestPostCopyMigration: forced to complete where that is permitted, the guest goes
+// on at once on the other host, and its memory follows.
+func TestPostCopyMigration(t *testing.T) {
+	p := twoHosts(t, true, Migration{PermitPostCopy: true})
+	to := p.land()
+	p.slow(1)
+	var forced atomic.Bool
+	err := p.move(t.Context(), to, "first", func(s steps.MoveProgress) {
+		if s.MemoryProcessed > 1<<20 && forced.CompareAndSwap(false, true) {
+			if err := p.drivers[0].Complete(t.Context(), p.spec.ServerID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil || !forced.Load() {
+		t.Fatalf("migrate: %v; forced: %v", err, forced.Load())
+	}
+	p.runsOn(1)
+	landed, err := p.drivers[1].Landed(t.Context(), p.spec.ServerID)
+	if err != nil || !landed.Here {
+		t.Errorf("landed: %+v, %v", landed, err)
+	}
+	if err := p.drivers[0].Destroy(t.Context(), p.spec.ServerID, confirmed); err != nil {
+		t.Fatal(err)
+	}
 	p.goesOn(1)
 	p.complete(1)
 }
