@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -68,7 +69,10 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 	}
 	a.o.Types["OS::Heat::WaitConditionHandle"] = handle{Activities: a}
 	a.o.Types["OS::Heat::WaitCondition"] = waitCondition{a}
-	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, template: groupTemplate, read: readGroup}
+	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, made: groupMade, read: readGroup}
+	a.o.Types["OS::Heat::ResourceChain"] = nested{Activities: a, made: chainMade, read: readChain}
+	a.o.Types["OS::Heat::Stack"] = nested{Activities: a, made: stackMade, read: readStack}
+	a.o.Types[stacks.Provider] = nested{Activities: a, made: providerMade, read: readProvider}
 	return a
 }
 
@@ -111,6 +115,8 @@ type job struct {
 	phase steps.Phase
 	// traversal is what rows remember of having been done.
 	traversal string
+	// input is what the operation was asked for.
+	input steps.TraversalInput
 }
 
 // open checks the fence and reads the stack, both locked until the transaction ends.
@@ -123,22 +129,21 @@ func (a *Activities) open(ctx context.Context, tx store.Tx, f steps.Fence, phase
 	if err != nil {
 		return nil, err
 	}
-	return &job{Activities: a, op: op, stack: s, phase: phase, traversal: op.ID + " " + string(phase)}, nil
+	j := &job{Activities: a, op: op, stack: s, phase: phase, traversal: op.ID + " " + string(phase)}
+	if len(op.Input) > 0 {
+		if err := json.Unmarshal(op.Input, &j.input); err != nil {
+			return nil, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
+		}
+	}
+	return j, nil
 }
 
 // asked is the template that the operation is to make the stack by.
-func (j *job) asked() (int64, error) {
-	var in steps.TraversalInput
-	if err := json.Unmarshal(j.op.Input, &in); err != nil {
-		return 0, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
+func (j *job) asked() int64 {
+	if j.phase == steps.Back {
+		return j.input.Previous
 	}
-	switch {
-	case j.phase == steps.Back:
-		return in.Previous, nil
-	case in.Template == 0:
-		return j.stack.TemplateID, nil
-	}
-	return in.Template, nil
+	return cmp.Or(j.input.Template, j.stack.TemplateID)
 }
 
 // markLength is how much of a mark is nobody else's.

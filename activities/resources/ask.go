@@ -96,14 +96,14 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	if r.Action == orchestration.ActionInit {
 		return s.made(id, r, def)
 	}
-	names, failure := s.differs(r, def)
+	names, failure := s.definition.Changed(r, def, s.world)
 	switch {
 	case failure != nil:
 		s.show(r, orchestration.ActionUpdate)
 		s.fail(id, r, failure)
 		return nil, nil
 	case names == nil || s.replaced(r, names):
-		heir := &orchestration.Resource{Name: r.Name, Type: def.Type}
+		heir := &orchestration.Resource{Name: r.Name, Type: def.Type, CarriedBy: s.definition.CarriedBy(def)}
 		if err := orchestration.InsertResources(ctx, tx, s.stack.ID, s.template, []*orchestration.Resource{heir}); err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	if err := s.resolve(r, state, def); err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && !s.definition.Nests(def) {
 		r.DoneIn = s.traversal
 		s.out.Done = append(s.out.Done, id)
 		s.keep(r)
@@ -174,51 +174,16 @@ func (s *shift) resolve(r *orchestration.Resource, state *stacks.State, def *hot
 	return nil
 }
 
-// differs names the properties that the template has otherwise than the resource;
-// nil is a resource that can't be kept: it has failed, or is of another type.
-func (s *shift) differs(r *orchestration.Resource, def *hot.Resource) ([]string, error) {
-	if r.Status == orchestration.Failed || r.Type != def.Type {
-		return nil, nil
-	}
-	t, err := s.definition.TypeOf(def)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := s.definition.Resolve(def, t, s.world)
-	if err != nil {
-		return nil, err
-	}
-	state, err := s.world.Of(r)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{}
-	for i := range asked.Len() {
-		key, v := asked.At(i)
-		if was, _ := state.Properties.Get(key); value.Equal(was, v) {
-			continue
-		}
-		name := value.Str(key)
-		if p, ok := t.Properties.Get(name); ok && p.Immutable {
-			return nil, faults.New(faults.Invalid, "NotSupported", "Update to properties %s of %s (%s) is not supported.", name, r.Name, r.Type)
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
 // replaced says whether changes can't be made in place.
 func (s *shift) replaced(r *orchestration.Resource, names []string) bool {
-	t := s.o.Registry.Find(r.Type)
-	if t == nil {
+	t, err := s.definition.TypeOf(s.definition.Resource(r.Name))
+	if err != nil {
 		return true
 	}
-	for _, name := range names {
-		if p, ok := t.Properties.Get(name); ok && !p.UpdateAllowed {
-			return true
-		}
+	if !stacks.InPlace(t, names) {
+		return true
 	}
-	replacer, ok := s.o.Types[r.Type].(Replacer)
+	replacer, ok := s.o.Types[r.Carrier()].(Replacer)
 	if !ok || len(names) == 0 {
 		return false
 	}

@@ -5,6 +5,7 @@ package resources
 import (
 	"context"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,7 +13,6 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
-	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/steps"
@@ -31,7 +31,9 @@ type around struct {
 	parent     *orchestration.Stack
 	definition *stacks.Definition
 	operation  engine.Operation
-	traversal  string
+	// abandon says of a delete that it leaves what there is outside.
+	abandon   bool
+	traversal string
 	// started are operations that may start once the transaction is committed.
 	started []string
 }
@@ -42,11 +44,22 @@ type around struct {
 // time. It ends with the parent's if that fails or is cancelled.
 type nested struct {
 	*Activities
-	// template is what the stack is to be made by; it has no more than so many
-	// resources.
-	template func(c *Call, most int) (*value.Map, error)
+	// made is what the stack is to be made by; it has no more than so many resources.
+	made func(c *Call, most int) (*stacks.Nested, error)
 	// read takes note of what the stack has become.
-	read func(c *Call, w *stacks.World, rows []*orchestration.Resource) error
+	read func(c *Call, of become) error
+}
+
+// isStack says whether resources of a type are stacks.
+func isStack(t Type) bool { _, is := t.(nested); return is }
+
+// become is what a nested stack has become.
+type become struct {
+	stack      *orchestration.Stack
+	definition *stacks.Definition
+	world      *stacks.World
+	// rows are its resources, but for those that others took the place of.
+	rows []*orchestration.Resource
 }
 
 // Instant implements Type: it is done in our own database.
@@ -120,11 +133,24 @@ func (n nested) part(ctx context.Context, c *Call, kind operations.Kind) (time.D
 	case kind == operations.StackDelete:
 		return 0, nil
 	}
-	rows, err := orchestration.Resources(ctx, c.tx, c.PhysicalID)
+	of, err := n.become(ctx, c)
 	if err != nil {
 		return 0, err
 	}
-	return 0, n.read(c, stacks.NewWorld(rows, n.o.Box), rows)
+	return 0, n.read(c, of)
+}
+
+func (n nested) become(ctx context.Context, c *Call) (of become, err error) {
+	if of.stack, err = orchestration.GetStack(ctx, c.tx, "", c.PhysicalID); err != nil {
+		return of, err
+	}
+	if of.definition, err = n.definition(ctx, c.tx, of.stack, of.stack.TemplateID); err != nil {
+		return of, err
+	}
+	rows, err := orchestration.Resources(ctx, c.tx, c.PhysicalID)
+	of.world = stacks.NewWorld(rows, n.o.Box)
+	of.rows = slices.DeleteFunc(rows, func(r *orchestration.Resource) bool { return r.ReplacedBy != 0 })
+	return of, err
 }
 
 // nextLook is how long nobody looks at an operation of an age.
@@ -135,7 +161,7 @@ func nextLook(age time.Duration) time.Duration {
 
 // begin has an operation on the stack be accepted.
 func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind) error {
-	in := steps.TraversalInput{PartOf: c.traversal}
+	in := steps.TraversalInput{PartOf: c.traversal, Abandon: c.abandon}
 	if err := n.write(ctx, c, kind, &in); err != nil {
 		return err
 	}
@@ -195,11 +221,14 @@ func (n nested) define(ctx context.Context, c *Call) (*stacks.Definition, error)
 	if n.o.MaxResources >= 0 {
 		most = min(most, n.o.MaxResources)
 	}
-	template, err := n.template(c, most)
+	made, err := n.made(c, most)
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.definition.Child(template, nil, hot.Identity{Project: c.ProjectID, Name: c.Mark, ID: c.PhysicalID}, c.Name)
+	if len(made.Template.Names()) > most {
+		return nil, tooMany()
+	}
+	d, err := c.definition.Child(made, hot.Identity{Project: c.ProjectID, Name: c.Mark, ID: c.PhysicalID}, c.Name)
 	if err != nil {
 		return nil, err
 	}

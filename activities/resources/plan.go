@@ -3,6 +3,7 @@ package resources
 // Plan: the graph of a traversal, and rows for all that is in it.
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -45,10 +46,7 @@ func (a *Activities) Plan(ctx context.Context, in steps.PlanIn) (out steps.PlanO
 // planMake has a row for every resource of the template, and after those the
 // taking away of whatever was there before an update.
 func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.Resource) (steps.PlanOut, error) {
-	template, err := j.asked()
-	if err != nil {
-		return steps.PlanOut{}, err
-	}
+	template := j.asked()
 	d, err := j.definition(ctx, tx, j.stack, template)
 	if err != nil {
 		return steps.PlanOut{}, err
@@ -71,7 +69,7 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 	var missing []*orchestration.Resource
 	for _, name := range names {
 		if now[name] == nil {
-			now[name] = &orchestration.Resource{Name: name, Type: d.Resource(name).Type}
+			now[name] = &orchestration.Resource{Name: name, Type: d.Resource(name).Type, CarriedBy: d.CarriedBy(d.Resource(name))}
 			missing = append(missing, now[name])
 		}
 	}
@@ -89,7 +87,7 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 				r.Requires = append(r.Requires, now[names[need]].ID)
 			}
 		}
-		j.describe(&out, node, r, d.Resource(name).Type)
+		j.describe(&out, node, r, cmp.Or(d.CarriedBy(d.Resource(name)), d.Resource(name).Type))
 	}
 	if err := orchestration.PutRequires(ctx, tx, missing); err != nil || j.op.Kind == operations.StackCreate {
 		out.Needs = next.Needs
@@ -135,7 +133,7 @@ func (j *job) cleanUp(out *steps.PlanOut, next graph.Graph, names []string, rows
 			}
 		}
 		out.IDs = append(out.IDs, -r.ID)
-		j.describe(out, next.Len()+i, nil, r.Type)
+		j.describe(out, next.Len()+i, nil, r.Carrier())
 	}
 	before, err := graph.New(len(rows), edges)
 	if err != nil {
@@ -150,7 +148,7 @@ func (j *job) planClear(rows []*orchestration.Resource) steps.PlanOut {
 	out := steps.PlanOut{Needs: needsOf(rows).Reverse().Needs}
 	for node, r := range rows {
 		out.IDs = append(out.IDs, -r.ID)
-		j.describe(&out, node, nil, r.Type)
+		j.describe(&out, node, nil, r.Carrier())
 	}
 	return out
 }

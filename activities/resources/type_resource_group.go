@@ -25,8 +25,8 @@ const (
 	maxGroup = 32 << 20
 )
 
-// groupTemplate has members of the first names that aren't removed.
-func groupTemplate(c *Call, most int) (*value.Map, error) {
+// groupMade has members of the first names that aren't removed.
+func groupMade(c *Call, most int) (*stacks.Nested, error) {
 	removed := map[string]bool{}
 	list := []any{}
 	for _, name := range removals(c) {
@@ -53,7 +53,7 @@ func groupTemplate(c *Call, most int) (*value.Map, error) {
 				"Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes).", length, maxGroup)}
 		}
 	}
-	return stacks.GroupTemplate(c.Properties, names), nil
+	return stacks.Made(stacks.GroupTemplate(c.Properties, names))
 }
 
 // removals are the names that no member gets: those removed before, unless the mode
@@ -101,8 +101,10 @@ func removals(c *Call) []string {
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // readGroup has the members be read through the group.
-func readGroup(c *Call, w *stacks.World, rows []*orchestration.Resource) error {
-	rows = slices.DeleteFunc(rows, func(r *orchestration.Resource) bool { return r.ReplacedBy != 0 })
-	slices.SortFunc(rows, func(a, b *orchestration.Resource) int { return byNumber(a.Name, b.Name) })
-	return stacks.KeepMembers(c.Data, c.Attributes, w, rows)
+func readGroup(c *Call, of become) error {
+	slices.SortFunc(of.rows, func(a, b *orchestration.Resource) int { return byNumber(a.Name, b.Name) })
+	refs, named, err := stacks.KeepMembers(c.Data, of.world, of.rows)
+	c.Attributes.Set("refs", refs)
+	c.Attributes.Set("refs_map", named)
+	return err
 }

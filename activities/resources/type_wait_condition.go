@@ -170,7 +170,7 @@ func (t waitCondition) handle(ctx context.Context, c *Call) (*orchestration.Reso
 		}
 	}
 	at := slices.IndexFunc(all, func(r *orchestration.Resource) bool {
-		return stacks.Signalled(t.o.Registry.Find(r.Type)) && r.ReplacedBy == 0 && (r.PhysicalID == reference || r.Name == reference) && r.PhysicalID != ""
+		return stacks.Signalled(t.o.Registry.Find(r.Carrier())) && r.ReplacedBy == 0 && (r.PhysicalID == reference || r.Name == reference) && r.PhysicalID != ""
 	})
 	if at < 0 {
 		return nil, stacks.ErrNoHandle(reference)

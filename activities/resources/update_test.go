@@ -19,7 +19,12 @@ import (
 // ask has the stack asked to be another, by an update that runs.
 func (w *world) ask(template string) {
 	w.Helper()
-	request, err := stacks.ParseRequest(value.NewMap("template", template))
+	w.askFor(value.NewMap("template", template))
+}
+
+func (w *world) askFor(body *value.Map) {
+	w.Helper()
+	request, err := stacks.ParseRequest(body)
 	if err != nil {
 		w.Fatal(err)
 	}

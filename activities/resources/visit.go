@@ -71,8 +71,8 @@ func (j *job) planVisit(rows []*orchestration.Resource) steps.PlanOut {
 	out := steps.PlanOut{Needs: g.Needs}
 	for node, r := range rows {
 		out.IDs = append(out.IDs, r.ID)
-		j.describe(&out, node, r, r.Type)
-		out.Unasked = out.Unasked || j.phase == steps.Check && visits[steps.Check].hook(j.o.Types[r.Type]) == nil
+		j.describe(&out, node, r, r.Carrier())
+		out.Unasked = out.Unasked || j.phase == steps.Check && visits[steps.Check].hook(j.o.Types[r.Carrier()]) == nil
 	}
 	return out
 }
@@ -80,7 +80,7 @@ func (j *job) planVisit(rows []*orchestration.Resource) steps.PlanOut {
 // visit begins a visit of a resource; false if there is nothing to call: it is
 // over, or it can't be.
 func (s *shift) visit(id int64, r *orchestration.Resource, v visit) bool {
-	asked := v.hook(s.o.Types[r.Type]) != nil
+	asked := v.hook(s.o.Types[r.Carrier()]) != nil
 	switch {
 	case r.Action == v.action && r.Status == orchestration.InProgress:
 		return true // begun, and to be gone on with

@@ -133,9 +133,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 		return nil, err
 	}
 	if in.Phase == steps.Make || in.Phase == steps.Back {
-		if s.template, err = j.asked(); err != nil {
-			return nil, err
-		}
+		s.template = j.asked()
 		if s.definition, err = a.definition(ctx, tx, j.stack, s.template); err != nil {
 			return nil, err
 		}
@@ -233,15 +231,15 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	}
 	s.keep(r)
 	trust := ""
-	if t := s.o.Types[r.Type]; t != nil && !t.Instant() {
+	if t := s.o.Types[r.Carrier()]; t != nil && !t.Instant() {
 		if trust, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
 			return nil, err
 		}
 	}
 	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
-		configs: s.configsFor(s.o.Types[r.Type], tx), box: s.o.Box,
-		around: around{tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
+		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
+		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
 }
 
 // stays says of a row of before that it is a resource of the template still.
@@ -258,7 +256,7 @@ func (s *shift) show(r *orchestration.Resource, action string) {
 // call has the type do its part.
 func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, error) {
 	r := s.current(id)
-	t := s.o.Types[r.Type]
+	t := s.o.Types[r.Carrier()]
 	v, visited := visits[s.phase]
 	switch {
 	case t == nil:
@@ -267,7 +265,7 @@ func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, err
 		return 0, nil
 	case visited:
 		return v.hook(t)(ctx, c)
-	case id < 0 && r.DeletionPolicy == "Retain":
+	case id < 0 && (r.DeletionPolicy == "Retain" || s.input.Abandon && !isStack(t)):
 		return 0, nil
 	case id < 0:
 		return t.Delete(ctx, c)

@@ -68,6 +68,12 @@ func (o *outside) Delete(_ context.Context, c *resources.Call) (time.Duration, e
 // newWorld has a stack of a template, being created.
 func newWorld(t *testing.T, template string) *world {
 	t.Helper()
+	return newWorldOf(t, value.NewMap("template", template))
+}
+
+// newWorldOf is a world with a stack that a body asks for.
+func newWorldOf(t *testing.T, body *value.Map) *world {
+	t.Helper()
 	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +81,7 @@ func newWorld(t *testing.T, template string) *world {
 	w := &world{T: t, db: computetest.Open(t), box: box, types: resources.Builtin()}
 	w.engine = engine.New(w.db, orchestration.Locks())
 	w.stack = &orchestration.Stack{ID: uuid.NewString(), Name: "s", ProjectID: "p", UserID: "u", Action: orchestration.ActionCreate, Reason: "Stack CREATE started"}
-	request, err := stacks.ParseRequest(value.NewMap("template", template))
+	request, err := stacks.ParseRequest(body)
 	if err != nil {
 		t.Fatal(err)
 	}

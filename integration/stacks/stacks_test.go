@@ -193,6 +193,8 @@ outputs:
 		t.Errorf("stacks %v", nested)
 	}
 
+	guests := signalled(u)
+
 	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
 	s = u.await(broken, "CREATE_FAILED", cloud.Patience)
 	if want := "Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"; s["stack_status_reason"] != want {
@@ -229,13 +231,13 @@ resources:
 	made := time.Since(began)
 
 	began = time.Now()
-	for _, path := range []string{big, one, grouped, broken, back, slow} {
+	for _, path := range []string{big, one, grouped, guests, broken, back, slow} {
 		u.ask("DELETE", path, nil, 204)
 	}
-	for _, path := range []string{big, one, grouped, broken, back, slow} {
+	for _, path := range []string{big, one, grouped, guests, broken, back, slow} {
 		u.await(path, "DELETE_COMPLETE", cloud.Patience)
 	}
-	t.Logf("1,000 resources were made in %v; 6 stacks with them deleted in %v", made, time.Since(began))
+	t.Logf("1,000 resources were made in %v; 7 stacks with them deleted in %v", made, time.Since(began))
 
 	// A control worker that is killed half-way leaves nothing stuck.
 	carried := u.create("carried", `
@@ -257,4 +259,58 @@ resources:
 	u.await(carried, "DELETE_COMPLETE", cloud.Patience)
 	client(t, u)
 	u.Audit()
+}
+
+// signalled is a stack whose guest, in a template of its own, says that it is ready: by
+// the token that it is given and no other.
+func signalled(u user) (path string) {
+	u.Helper()
+	const guest = `
+heat_template_version: 2021-04-16
+parameters: {count: {type: number}}
+resources:
+  handle: {type: OS::Heat::WaitConditionHandle}
+  wait: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: handle}, count: {get_param: count}, timeout: 600}}
+outputs:
+  data: {value: {get_attr: [wait, data]}}
+`
+	answer := u.ask("POST", "/stacks", map[string]any{"stack_name": "guests", "files": map[string]string{"guest.yaml": guest},
+		"environment": map[string]any{"resource_registry": map[string]string{"My::Guest": "guest.yaml"}}, "template": `
+heat_template_version: 2021-04-16
+resources:
+  guest: {type: "My::Guest", properties: {count: 2}}
+outputs:
+  data: {value: {get_attr: [guest, data]}}
+`}, 201)
+	path = "/stacks/guests/" + answer["stack"].(map[string]any)["id"].(string)
+	var token, endpoint string
+	u.Eventually("the guest has a handle", cloud.Patience, func(context.Context) error {
+		for _, r := range u.ask("GET", path+"/resources?nested_depth=1&name=handle", nil, 200)["resources"].([]any) {
+			_, nested, _ := strings.Cut(r.(map[string]any)["links"].([]any)[0].(map[string]any)["href"].(string), base)
+			attributes := u.ask("GET", nested, nil, 200)["resource"].(map[string]any)["attributes"].(map[string]any)
+			token, _ = attributes["token"].(string)
+			endpoint, _ = attributes["endpoint"].(string)
+		}
+		if token == "" {
+			return fmt.Errorf("there is none yet")
+		}
+		return nil
+	})
+	_, at, _ := strings.Cut(endpoint, "/orchestration")
+	for i, want := range []int{200, 401, 200} {
+		with := token
+		if want == 401 {
+			with += "x"
+		}
+		body := fmt.Sprintf(`{"data": "%d"}`, i)
+		answer, got, err := u.Ask(u.Context(), with, "POST", "/orchestration"+at, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+		if err != nil || answer.StatusCode != want {
+			u.Fatalf("%v %v %s, want %d", answer, err, got, want)
+		}
+	}
+	s := u.await(path, "CREATE_COMPLETE", cloud.Patience)
+	if data := s["outputs"].([]any)[0].(map[string]any)["output_value"]; data != `{"1": "0", "2": "2"}` {
+		u.Errorf("the guest says %v", data)
+	}
+	return path
 }

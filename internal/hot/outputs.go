@@ -17,6 +17,19 @@ type Output struct {
 	value       any
 }
 
+// OutputNames are the names of the outputs that a template has.
+func (t *Template) OutputNames() ([]string, error) {
+	section, err := t.section(t.Version.words.outputs)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, key := range section.Keys() {
+		names = append(names, value.Str(key))
+	}
+	return names, nil
+}
+
 func (s *Stack) loadOutputs() error {
 	version := s.Template.Version
 	w := version.words

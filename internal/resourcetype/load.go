@@ -55,6 +55,9 @@ type Type struct {
 	After []After `yaml:"after"`
 	// REST says how its resources are made; nil if that is written in Go.
 	REST *REST `yaml:"rest"`
+	// Template is the file of a stack that the type is a template of; empty if it is
+	// none.
+	Template string `yaml:"-"`
 }
 
 // After says that a resource comes after those of a type: those whose properties
@@ -84,6 +87,8 @@ type Property struct {
 	Immutable     bool          `yaml:"immutable"`
 	Constraints   []*constraint `yaml:"constraints"`
 	Support       Support       `yaml:"support"`
+	// Lenient takes a text for a list, and a text or a list for a map.
+	Lenient bool `yaml:"-"`
 	// StandsFor is the property beside it that it is an older name of.
 	StandsFor string `yaml:"stands_for"`
 	// Schema are the properties of a map, or under "*" those of a list's items.
@@ -204,7 +209,7 @@ func (r *Registry) HasType(name string) bool { return r.byName[name] != nil }
 // HasAttribute says whether resources of the type have an attribute.
 func (t *Type) HasAttribute(name string) bool {
 	_, ok := t.Attributes.Get(name)
-	return ok || name == show || t.Anything || t.AnyAttribute
+	return ok || name == show || t.Anything || t.AnyAttribute || t.Template != "" && strings.HasPrefix(name, "resource.")
 }
 
 // show is the attribute that every type has.

@@ -94,6 +94,16 @@ func (c check) mapping(p *Property, v any) (any, error) {
 	if v == nil {
 		v = &value.Map{}
 	}
+	switch v.(type) {
+	case string:
+		if p.Lenient {
+			return v, nil
+		}
+	case []any:
+		if p.Lenient {
+			return value.JSON(v, false), nil
+		}
+	}
 	m, ok := v.(*value.Map)
 	if !ok {
 		return nil, value.Errorf(hot.TypeError, `"%s" is not a map`, value.Str(v))
@@ -107,6 +117,9 @@ func (c check) mapping(p *Property, v any) (any, error) {
 func (c check) list(p *Property, v any) (any, error) {
 	if v == nil {
 		v = []any{}
+	}
+	if text, is := v.(string); is && p.Lenient {
+		return separated(text), nil
 	}
 	items, ok := v.([]any)
 	if !ok {
@@ -124,4 +137,16 @@ func (c check) list(p *Property, v any) (any, error) {
 		}
 	}
 	return made, nil
+}
+
+// separated are the items of a list that is a text.
+func separated(text string) []any {
+	if text == "" {
+		return []any{}
+	}
+	list := []any{}
+	for item := range strings.SplitSeq(text, ",") {
+		list = append(list, strings.TrimSpace(item))
+	}
+	return list
 }

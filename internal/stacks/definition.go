@@ -4,6 +4,7 @@ package stacks
 
 import (
 	"slices"
+	"sync"
 
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
@@ -19,21 +20,35 @@ type Definition struct {
 	Types *resourcetype.Registry
 	// Depth is how many parents the stack has.
 	Depth int
+
+	family *family
+	// uses are the types that it was found to use, once.
+	uses struct {
+		sync.Once
+		types []*resourcetype.Type
+	}
 }
 
 // define binds a template to the parameters of an environment.
 func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry) (*Definition, error) {
-	parameters, err := hot.NewParameters(t, who, env.Parameters, env.Defaults)
-	if err != nil {
+	d := &Definition{Environment: env, Files: files, Types: types,
+		family: &family{parsed: map[string]*hot.Template{}, types: map[[2]string]*resourcetype.Type{}}}
+	if err := d.bind(t, who); err != nil {
 		return nil, err
 	}
-	s, err := hot.Bind(t, parameters, hot.Surroundings{Files: files})
-	if err != nil {
-		return nil, err
-	}
-	d := &Definition{Stack: s, Environment: env, Files: files, Types: types}
-	d.order()
 	return d, nil
+}
+
+func (d *Definition) bind(t *hot.Template, who hot.Identity) error {
+	parameters, err := hot.NewParameters(t, who, d.Environment.Parameters, d.Environment.Defaults)
+	if err != nil {
+		return err
+	}
+	if d.Stack, err = hot.Bind(t, parameters, hot.Surroundings{Files: d.Files}); err != nil {
+		return err
+	}
+	d.order()
+	return nil
 }
 
 // order has resources come after those that their types say. What is wrong with a
@@ -62,7 +77,11 @@ func (d *Definition) order() {
 		}
 	}
 	for name, those := range byType {
-		for _, rule := range d.Types.Find(name).After {
+		t := d.Types.Find(name)
+		if t == nil {
+			continue // a template
+		}
+		for _, rule := range t.After {
 			for _, r := range those {
 				for _, other := range byType[rule.Type] {
 					if rule.Fits(properties(r), properties(other)) {
@@ -82,6 +101,9 @@ func (d *Definition) TypeOf(r *hot.Resource) (*resourcetype.Type, error) {
 	meaning, err := d.Environment.Registry.Find(r.Type, r.Name, d.Types)
 	if err != nil {
 		return nil, err
+	}
+	if meaning.Template != "" {
+		return d.provided(r.Type, meaning.Template)
 	}
 	t := d.Types.Find(meaning.Type)
 	if t == nil {
@@ -103,10 +125,18 @@ func (d *Definition) Outside() bool {
 	return slices.ContainsFunc(d.Used(), func(t *resourcetype.Type) bool { return t.REST != nil })
 }
 
-// Used are the types of the resources, and of the members of those that are groups,
+// Used are the types of the resources, and of what is nested in those that are stacks,
 // as far as they can be known before anything is there: nothing else is made. What
 // is wrong with a type is told by Validate.
 func (d *Definition) Used() []*resourcetype.Type {
+	d.uses.Do(func() {
+		left := maxNested
+		d.uses.types = d.used(&left)
+	})
+	return d.uses.types
+}
+
+func (d *Definition) used(left *int) []*resourcetype.Type {
 	var used []*resourcetype.Type
 	for _, r := range d.Resources() {
 		t, err := d.TypeOf(r)
@@ -114,11 +144,14 @@ func (d *Definition) Used() []*resourcetype.Type {
 			continue
 		}
 		used = append(used, t)
-		if t.Class != groupClass {
+		if !nests(t) {
 			continue
 		}
-		if member := d.member(r, t); member != nil {
-			used = append(used, member.Used()...)
+		if *left--; *left < 0 {
+			return used
+		}
+		if inside := d.Inside(r, t); inside != nil {
+			used = append(used, inside.used(left)...)
 		}
 	}
 	return used
@@ -126,13 +159,13 @@ func (d *Definition) Used() []*resourcetype.Type {
 
 // Validate checks all that can be checked before anything is done, in the
 // original's order.
-func (d *Definition) Validate() error { return d.validate(true) }
+func (d *Definition) Validate() error { left := maxNested; return d.validate(true, &left) }
 
 // ValidateTemplate is Validate without asking whether every parameter has a
 // value, nor what depends on that.
-func (d *Definition) ValidateTemplate() error { return d.validate(false) }
+func (d *Definition) ValidateTemplate() error { left := maxNested; return d.validate(false, &left) }
 
-func (d *Definition) validate(strict bool) error {
+func (d *Definition) validate(strict bool, left *int) error {
 	if err := d.Template.Validate(); err != nil {
 		return err
 	}
@@ -153,7 +186,7 @@ func (d *Definition) validate(strict bool) error {
 		if !strict {
 			continue
 		}
-		if err := d.check(r, t); err != nil {
+		if err := d.check(r, t, left); err != nil {
 			return err
 		}
 	}
@@ -162,7 +195,7 @@ func (d *Definition) validate(strict bool) error {
 
 // check holds a resource's properties against its type, as far as they can be
 // known before anything is there.
-func (d *Definition) check(r *hot.Resource, t *resourcetype.Type) error {
+func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *int) error {
 	given, err := r.Properties(hot.Nothing)
 	if err != nil {
 		return err
@@ -173,10 +206,10 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type) error {
 	}
 	unknown := func(string) bool { return len(requires) > len(r.DependsOn) }
 	made, err := t.Check(given, d.place(r), unknown, Constraints)
-	if err != nil || t.Class != groupClass {
+	if err != nil || !nests(t) {
 		return err
 	}
-	return d.checkGroup(r, made, unknown(""))
+	return d.checkNested(r, t, made, unknown(""), left)
 }
 
 // place is where a resource's properties are in its template.

@@ -4,7 +4,10 @@
 //
 //	Request.Parse, Definition  a request, and what it asks for, checked  request.go definition.go
 //	Load                       the same from the rows                    load.go
+//	Definition.Changed         what another definition has otherwise     changes.go
 //	State                      what is kept sealed of a resource         state.go
+//	Nested, Definition.Child   stacks that are resources of others       nested.go
+//	Config, Signal             what guests read, and what they say       config.go signal.go
 //	GroupTemplate, KeepMembers groups of resources, which are stacks     group.go
 //	World                      resources as functions read them          world.go
 //

@@ -3,41 +3,13 @@ package stacks
 // Groups: a number of resources that are alike, which are a stack of their own.
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
-	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/internal/store/orchestration"
 )
-
-// MaxDepth is how deep stacks may be nested.
-const MaxDepth = 5
-
-// groupClass is the class of the type of groups.
-const groupClass = "ResourceGroup"
-
-// Child is what a stack nested in this one is asked to be: the stack of one of its
-// resources. Errors: Invalid.
-func (d *Definition) Child(template, parameters *value.Map, who hot.Identity, resource string) (*Definition, error) {
-	if d.Depth >= MaxDepth {
-		return nil, &hot.Error{Class: hot.LimitExceeded, Message: fmt.Sprintf("Request limit exceeded: Recursion depth exceeds %d.", MaxDepth)}
-	}
-	t, err := hot.New(template)
-	if err != nil {
-		return nil, err
-	}
-	child, err := define(t, d.Environment.Child(parameters, "", resource), d.Files, who, d.Types)
-	if err != nil {
-		return nil, err
-	}
-	child.Depth = d.Depth + 1
-	return child, nil
-}
 
 // GroupTemplate is the template of a group with members of some names.
 func GroupTemplate(properties *value.Map, names []string) *value.Map {
@@ -96,63 +68,6 @@ func indexed(v any, variable, name string) any {
 	return v
 }
 
-// checkGroup holds what a group is made of against what is known of it; unsure says
-// that it depends on what isn't there yet.
-func (d *Definition) checkGroup(r *hot.Resource, properties *value.Map, unsure bool) error {
-	if count, _ := properties.Get("count"); !value.Truth(count) {
-		return nil
-	}
-	if definition, _ := properties.Get("resource_def"); !value.Truth(definition) {
-		return nil // it isn't known yet
-	}
-	child, err := d.ofOne(r, properties)
-	if err == nil {
-		err = child.validate(!unsure)
-	}
-	var wrong *hot.Error
-	if errors.As(err, &wrong) && wrong.Path != "" {
-		at := *wrong
-		at.Path = hot.Join(d.section("resources", "Resources"), r.Name+"<nested_stack>", wrong.Path)
-		return &at
-	}
-	return err
-}
-
-// member is the stack of a group with one member; nil if it can't be known what that
-// is.
-func (d *Definition) member(r *hot.Resource, t *resourcetype.Type) *Definition {
-	given, err := r.Properties(hot.Nothing)
-	if err != nil {
-		return nil
-	}
-	properties, err := t.Check(given, d.place(r), func(string) bool { return true }, Constraints)
-	if err != nil {
-		return nil
-	}
-	child, err := d.ofOne(r, properties)
-	if err != nil {
-		return nil
-	}
-	return child
-}
-
-// ofOne is the stack of a group with one member: all are of a type.
-func (d *Definition) ofOne(group *hot.Resource, properties *value.Map) (*Definition, error) {
-	return d.Child(GroupTemplate(properties, []string{"0"}), nil, hot.Identity{}, group.Name)
-}
-
-// Beyond is the name of a type that a nested stack would have and that its parent
-// was not known to use when it was asked for; "" if there is none.
-func (d *Definition) Beyond(parent *Definition) string {
-	known := parent.Used()
-	for _, t := range d.Used() {
-		if !slices.Contains(known, t) {
-			return t.Name
-		}
-	}
-	return ""
-}
-
 // membersKey is where a group's type keeps its members.
 const membersKey = "members"
 
@@ -165,27 +80,26 @@ type member struct {
 	attributes *value.Map
 }
 
-// KeepMembers has a group's resources be read through it: it keeps them in data,
-// and gives what is read of all of them.
-func KeepMembers(data, attributes *value.Map, w *World, rows []*orchestration.Resource) error {
-	list, refs, named := []any{}, []any{}, &value.Map{}
+// KeepMembers has the resources of a nested stack be read through the one that it is:
+// data keeps them. It gives what they are, in their order and by their names.
+func KeepMembers(data *value.Map, w *World, rows []*orchestration.Resource) (refs []any, named *value.Map, err error) {
+	list := []any{}
+	refs, named = []any{}, &value.Map{}
 	for _, r := range rows {
 		reference, err := w.Reference(r.Name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		own, err := w.All(r.Name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		list = append(list, value.NewMap("name", r.Name, "reference", reference, "attributes", own))
 		refs = append(refs, reference)
 		named.Set(r.Name, reference)
 	}
 	data.Set(membersKey, list)
-	attributes.Set("refs", refs)
-	attributes.Set("refs_map", named)
-	return nil
+	return refs, named, nil
 }
 
 // membersOf are a group's; false if the resource is none.

@@ -3,6 +3,9 @@ package stacks
 // The world of a stack: its resources, as the functions of templates read them.
 
 import (
+	"maps"
+	"slices"
+
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/secrets"
@@ -32,6 +35,9 @@ func NewWorld(rows []*orchestration.Resource, box *secrets.Box) *World {
 
 // Row is the row of a resource; nil if there is none.
 func (w *World) Row(resource string) *orchestration.Resource { return w.rows[resource] }
+
+// Names are those of the resources, sorted.
+func (w *World) Names() []string { return slices.Sorted(maps.Keys(w.rows)) }
 
 // Put has a row count as the resource of its name.
 func (w *World) Put(r *orchestration.Resource) { w.rows[r.Name] = r }

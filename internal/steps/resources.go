@@ -44,6 +44,8 @@ type TraversalInput struct {
 	Previous int64 `json:"previous,omitempty"`
 	// PartOf is the traversal of the parent that a nested stack's is a part of.
 	PartOf string `json:"part_of,omitempty"`
+	// Abandon says of a delete that it leaves what there is outside.
+	Abandon bool `json:"abandon,omitempty"`
 }
 
 // Phase is what a traversal is for.

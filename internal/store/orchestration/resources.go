@@ -3,6 +3,7 @@ package orchestration
 // Resources: rows, read by the many and written by the many.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -14,10 +15,13 @@ import (
 
 // Resource is a row of orchestration.resources.
 type Resource struct {
-	ID         int64  `db:"id"`
-	StackID    string `db:"stack_id"`
-	Name       string `db:"name"`
-	Type       string `db:"type"`
+	ID      int64  `db:"id"`
+	StackID string `db:"stack_id"`
+	Name    string `db:"name"`
+	Type    string `db:"type"`
+	// CarriedBy is what carries it out, where its type's name stands for something
+	// else; empty where it doesn't.
+	CarriedBy  string `db:"carried_by"`
 	Action     string `db:"action"`
 	Status     string `db:"status"`
 	Reason     string `db:"reason"`
@@ -41,7 +45,10 @@ type Resource struct {
 	UpdatedAt *time.Time `db:"updated_at"`
 }
 
-const resourceColumns = `r.id, r.stack_id::text AS stack_id, r.name, r.type, r.action, r.status, r.reason, r.physical_id, r.state, r.metadata, r.deletion_policy,
+// Carrier is what carries the resource out: its type, or what that stands for.
+func (r *Resource) Carrier() string { return cmp.Or(r.CarriedBy, r.Type) }
+
+const resourceColumns = `r.id, r.stack_id::text AS stack_id, r.name, r.type, r.carried_by, r.action, r.status, r.reason, r.physical_id, r.state, r.metadata, r.deletion_policy,
 	r.template_id, r.requires, COALESCE(r.replaces, 0) AS replaces, COALESCE(r.replaced_by, 0) AS replaced_by, r.done_in, r.wake_at, r.created_at, r.updated_at`
 
 // Resources are a stack's, in the order in which they were made.
@@ -68,7 +75,7 @@ func ResourcesNamed(ctx context.Context, q store.Queryer, stackID, name string) 
 func PutSignal(ctx context.Context, tx store.Tx, r *Resource, waiting []string, told Event) error {
 	var batch pgx.Batch
 	batch.Queue(`UPDATE orchestration.resources SET metadata = $2, updated_at = now() WHERE id = $1`, r.ID, r.Metadata)
-	batch.Queue(`UPDATE orchestration.resources SET wake_at = NULL WHERE stack_id = $1 AND type = ANY ($2) AND status = '`+InProgress+`'`, r.StackID, waiting)
+	batch.Queue(`UPDATE orchestration.resources SET wake_at = NULL WHERE stack_id = $1 AND COALESCE(NULLIF(carried_by, ''), type) = ANY ($2) AND status = '`+InProgress+`'`, r.StackID, waiting)
 	if err := send(ctx, tx, &batch, "put a signal"); err != nil {
 		return err
 	}
@@ -90,13 +97,13 @@ func resourcesOf(ctx context.Context, q store.Queryer, where string, args ...any
 // InsertResources writes rows of resources that nothing was done for yet, and
 // gives them their ids.
 func InsertResources(ctx context.Context, tx store.Tx, stackID string, templateID int64, resources []*Resource) error {
-	names, types := make([]string, len(resources)), make([]string, len(resources))
+	names, types, carried := make([]string, len(resources)), make([]string, len(resources)), make([]string, len(resources))
 	for i, r := range resources {
-		names[i], types[i] = r.Name, r.Type
+		names[i], types[i], carried[i] = r.Name, r.Type, r.CarriedBy
 	}
-	rows, err := tx.Query(ctx, `INSERT INTO orchestration.resources (stack_id, name, type, template_id)
-		SELECT $1, name, type, $2 FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS asked (name, type, place) ORDER BY place
-		RETURNING name, id`, stackID, templateID, names, types)
+	rows, err := tx.Query(ctx, `INSERT INTO orchestration.resources (stack_id, name, type, carried_by, template_id)
+		SELECT $1, name, type, carried_by, $2 FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS asked (name, type, carried_by, place) ORDER BY place
+		RETURNING name, id`, stackID, templateID, names, types, carried)
 	if err != nil {
 		return fmt.Errorf("insert resources: %w", store.Translate(err))
 	}

@@ -169,6 +169,12 @@ func Exists(name string) error {
 	return faults.New(faults.Conflict, "StackExists", "The Stack (%s) already exists.", name)
 }
 
+// NameTaken says whether a living stack of a project has a name.
+func NameTaken(ctx context.Context, q store.Queryer, project, name string) (taken bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM orchestration.stacks WHERE project_id = $1 AND name = $2 AND deleted_at IS NULL AND parent_id IS NULL)`, project, name).Scan(&taken)
+	return taken, store.Translate(err)
+}
+
 // CountStacks is how many living stacks a project has; nobody makes another
 // until the transaction ends.
 func CountStacks(ctx context.Context, tx store.Tx, project string) (n int, err error) {

@@ -1,0 +1,140 @@
+package resources_test
+
+// Provider templates, OS::Heat::Stack and OS::Heat::ResourceChain: stacks that are
+// resources of others, by templates.
+
+import (
+	"testing"
+
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+const provided = `
+heat_template_version: 2021-04-16
+resources:
+  word: {type: "My::Word", properties: {length: 9, tags: [a, b], more: {x: 1}}}
+  file: {type: word.yaml, properties: {length: 3}}
+  chain: {type: OS::Heat::ResourceChain, properties: {resources: ["My::Alias", OS::Heat::RandomString], resource_properties: {length: 4}}}
+  stack:
+    type: OS::Heat::Stack
+    properties:
+      parameters: {n: 5}
+      template: |
+        heat_template_version: 2021-04-16
+        parameters: {n: {type: string}}
+        outputs: {twice: {value: {list_join: [x, [{get_param: n}, {get_param: n}]]}}}
+  said: {type: OS::Heat::Value, properties: {value: [{get_attr: [word, word]}, {get_attr: [word, tags]}, {get_attr: [word, resource.made, value]},
+    {get_attr: [stack, outputs, twice]}, {get_attr: [chain, attributes, value]}, {get_resource: word}]}}
+`
+
+const wordYAML = `
+heat_template_version: 2021-04-16
+parameters:
+  length: {type: number, constraints: [{range: {max: 10}}]}
+  tags: {type: comma_delimited_list, default: []}
+  more: {type: json, default: {}}
+resources:
+  made: {type: OS::Heat::RandomString, properties: {length: {get_param: length}}}
+outputs:
+  word: {value: {get_attr: [made, value]}}
+  tags: {value: {get_param: tags}}
+  more: {value: {get_param: more}}
+`
+
+func providedBy(template, file string) *value.Map {
+	return value.NewMap("template", template, "files", value.NewMap("word.yaml", file),
+		"environment", value.NewMap("resource_registry", value.NewMap("My::Word", "word.yaml", "My::Alias", "OS::Heat::RandomString")))
+}
+
+// What is nested is made, read, changed with its file and taken away, and shown
+// under the name of its type.
+func TestProviders(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, providedBy(provided, wordYAML))
+	nested := []string{"word", "file", "chain", "stack"}
+	plan := w.plan(steps.Make)
+	if out := w.batch(steps.Make, plan.IDs...); len(out.Waiting) != 4 || out.Failed != nil {
+		t.Fatalf("%+v", out)
+	}
+	for _, name := range nested {
+		w.carryOut(name, steps.Make, steps.StackOutcome{Action: "CREATE", Status: "COMPLETE"}, operations.ResultDone)
+	}
+	if out := w.later(steps.Make, plan.IDs...); len(out.Done) != 5 || out.Failed != nil {
+		t.Fatalf("%+v %+v", out, out.Failed)
+	}
+	rows := w.rows()
+	said, err := stacks.OpenState(rows["said"], w.box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := said.Attributes.Get("value")
+	got, _ := v.([]any)
+	if len(got) != 6 || len(value.Str(got[0])) != 9 || value.JSON(got[1], false) != `["a", "b"]` || got[2] != got[0] || got[3] != "5x5" {
+		t.Errorf("%s", value.JSON(v, false))
+	}
+	if members, _ := got[4].(*value.Map); members.Len() != 2 {
+		t.Errorf("the chain has %v", got[4])
+	}
+	if want := "arn:openstack:heat::p:stacks/" + w.nestedOf("word").Name + "/" + rows["word"].PhysicalID; got[5] != want {
+		t.Errorf("the word is %v, want %s", got[5], want)
+	}
+	for name, typ := range map[string]string{"word": "My::Word", "file": "word.yaml", "chain": "OS::Heat::ResourceChain"} {
+		if rows[name].Type != typ {
+			t.Errorf("%s is a %s", name, rows[name].Type)
+		}
+	}
+	members, err := orchestration.Resources(t.Context(), w.db.Pool, rows["chain"].PhysicalID)
+	if err != nil || len(members) != 2 || members[0].Type != "My::Alias" || len(members[1].Requires) != 1 {
+		t.Errorf("%v, %v", members, err)
+	}
+	w.end("CREATE", "COMPLETE")
+
+	// Only the file has changed.
+	w.askFor(providedBy(provided, wordYAML+"  new: {value: 7}\n"))
+	update := w.plan(steps.Make)
+	if out := w.batch(steps.Make, update.IDs[:4]...); len(out.Waiting) != 4 {
+		t.Fatalf("%+v", out)
+	}
+	for _, name := range nested {
+		if op := w.part(name); op.Kind != operations.StackUpdate {
+			t.Errorf("%s: %s", name, op.Kind)
+		}
+		w.carryOut(name, steps.Make, steps.StackOutcome{Action: "UPDATE", Status: "COMPLETE"}, operations.ResultDone)
+	}
+	if out := w.later(steps.Make, update.IDs[:4]...); len(out.Done) != 4 {
+		t.Fatalf("%+v", out)
+	}
+	word, err := stacks.OpenState(w.rows()["word"], w.box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := word.Attributes.Get("new"); !value.Equal(n, value.Int(7)) {
+		t.Errorf("%s", value.JSON(word.Attributes, false))
+	}
+	w.end("UPDATE", "COMPLETE")
+
+	w.fence = w.begin(operations.StackDelete)
+	id := w.rows()["word"].ID
+	w.batch(steps.Clear, -w.rows()["said"].ID)
+	if out := w.batch(steps.Clear, -id); len(out.Waiting) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	w.carryOut("word", steps.Clear, steps.StackOutcome{Action: "DELETE", Status: "COMPLETE", Deleted: true}, operations.ResultDone)
+	if out := w.later(steps.Clear, -id); len(out.Done) != 1 || w.rows()["word"] != nil {
+		t.Fatalf("%+v", out)
+	}
+}
+
+// nestedOf is the stack that a resource is.
+func (w *world) nestedOf(name string) *orchestration.Stack {
+	w.Helper()
+	s, err := orchestration.GetStack(w.Context(), w.db.Pool, "", w.rows()[name].PhysicalID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s
+}

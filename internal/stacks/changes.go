@@ -1,0 +1,56 @@
+package stacks
+
+// Changes: what another definition has otherwise than a resource that is there.
+
+import (
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// Changed names the properties that the definition has otherwise than a resource as
+// it was made; nil is a resource that can't be kept: it has failed, or is of another
+// type. Errors: Invalid.
+func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *World) ([]string, error) {
+	if r.Status == orchestration.Failed || r.Type != def.Type || r.CarriedBy != d.CarriedBy(def) {
+		return nil, nil
+	}
+	t, err := d.TypeOf(def)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := d.Resolve(def, t, now)
+	if err != nil {
+		return nil, err
+	}
+	state, err := now.Of(r)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for i := range asked.Len() {
+		key, v := asked.At(i)
+		if was, _ := state.Properties.Get(key); value.Equal(was, v) {
+			continue
+		}
+		name := value.Str(key)
+		if p, ok := t.Properties.Get(name); ok && p.Immutable {
+			return nil, faults.New(faults.Invalid, "NotSupported", "Update to properties %s of %s (%s) is not supported.", name, r.Name, r.Type)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// InPlace says whether a resource of a type can be given other values of some
+// properties without another taking its place.
+func InPlace(t *resourcetype.Type, names []string) bool {
+	for _, name := range names {
+		if p, ok := t.Properties.Get(name); ok && !p.UpdateAllowed {
+			return false
+		}
+	}
+	return true
+}

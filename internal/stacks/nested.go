@@ -1,0 +1,313 @@
+package stacks
+
+// Nested stacks: what the stack is to be that a resource is.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/resourcetype"
+)
+
+// MaxDepth is how deep stacks may be nested.
+const MaxDepth = 5
+
+// maxNested is how many nested stacks are looked into before anything is there:
+// more than a stack may have resources.
+const maxNested = 2000
+
+// The classes of types whose resources are stacks.
+const (
+	groupClass = "ResourceGroup"
+	chainClass = "ResourceChain"
+	stackClass = "RemoteStack"
+)
+
+// Provider is what carries out resources whose types are templates.
+const Provider = "provider template"
+
+// CarriedBy is what carries out a resource, where that isn't of its type's name.
+func (d *Definition) CarriedBy(r *hot.Resource) string {
+	switch t, err := d.TypeOf(r); {
+	case err != nil, t.Name == r.Type && t.Template == "":
+		return ""
+	case t.Template != "":
+		return Provider
+	default:
+		return t.Name
+	}
+}
+
+// Nests says whether a resource is a stack.
+func (d *Definition) Nests(r *hot.Resource) bool {
+	t, err := d.TypeOf(r)
+	return err == nil && nests(t)
+}
+
+// Nested is what the stack of a resource is made by.
+type Nested struct {
+	Template   *hot.Template
+	Parameters *value.Map
+	// Without is the type that stands for the stack itself, and doesn't in it.
+	Without string
+}
+
+// nests says whether resources of a type are stacks.
+func nests(t *resourcetype.Type) bool {
+	return t.Template != "" || slices.Contains([]string{groupClass, chainClass, stackClass}, t.Class)
+}
+
+// family is what a stack and those nested in it have in common: templates of their
+// files, which are read once.
+type family struct {
+	mu     sync.Mutex
+	parsed map[string]*hot.Template
+	types  map[[2]string]*resourcetype.Type
+}
+
+// template is the one of a file. Errors: Invalid.
+func (d *Definition) template(file string) (*hot.Template, error) {
+	d.family.mu.Lock()
+	defer d.family.mu.Unlock()
+	if t := d.family.parsed[file]; t != nil {
+		return t, nil
+	}
+	text, ok := d.Files[file]
+	if !ok {
+		return nil, &hot.Error{Class: hot.ValidationFailed, Message: fmt.Sprintf(`Could not fetch remote template "%s": it is not among the files`, value.Clip(file, maxShown))}
+	}
+	t, err := hot.Parse(text, file, hot.Limits{})
+	if err != nil {
+		return nil, &hot.Error{Class: hot.ValidationFailed, Message: err.Error()}
+	}
+	d.family.parsed[file] = t
+	return t, nil
+}
+
+// provided is the type of a name that the template of a file stands for. Errors:
+// Invalid.
+func (d *Definition) provided(name, file string) (*resourcetype.Type, error) {
+	t, err := d.template(file)
+	if err != nil {
+		return nil, err
+	}
+	d.family.mu.Lock()
+	defer d.family.mu.Unlock()
+	key := [2]string{name, file}
+	if known := d.family.types[key]; known != nil {
+		return known, nil
+	}
+	schemas, err := t.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := t.OutputNames()
+	if err != nil {
+		return nil, err
+	}
+	made := resourcetype.FromTemplate(name, file, schemas, outputs, d.Environment.Defaults)
+	d.family.types[key] = made
+	return made, nil
+}
+
+// Child is what a stack nested in this one is asked to be: the stack of one of its
+// resources. Errors: Invalid.
+func (d *Definition) Child(n *Nested, who hot.Identity, resource string) (*Definition, error) {
+	if d.Depth >= MaxDepth {
+		return nil, &hot.Error{Class: hot.LimitExceeded, Message: fmt.Sprintf("Request limit exceeded: Recursion depth exceeds %d.", MaxDepth)}
+	}
+	child := &Definition{Files: d.Files, Types: d.Types, Depth: d.Depth + 1, family: d.family}
+	child.Environment = d.Environment.Child(n.Parameters, n.Without, resource)
+	if err := child.bind(n.Template, who); err != nil {
+		return nil, err
+	}
+	return child, nil
+}
+
+// NestedOf is what the stack of a resource is made by, as far as that is known by its
+// properties; one member stands for all of a group. Nil is a stack of which nothing
+// is known yet, or none. Errors: Invalid.
+func (d *Definition) NestedOf(r *hot.Resource, t *resourcetype.Type, properties *value.Map) (*Nested, error) {
+	switch {
+	case t.Template != "":
+		return d.ProviderOf(r, t, properties)
+	case t.Class == groupClass:
+		if definition, _ := properties.Get("resource_def"); !value.Truth(definition) {
+			return nil, nil
+		}
+		return Made(GroupTemplate(properties, []string{"0"}))
+	case t.Class == chainClass:
+		if types, _ := properties.Get("resources"); !value.Truth(types) {
+			return nil, nil
+		}
+		return Made(ChainTemplate(properties))
+	case t.Class == stackClass:
+		if text, _ := properties.Get("template"); !value.Truth(text) {
+			return nil, nil
+		}
+		return StackOf(properties)
+	}
+	return nil, nil
+}
+
+// Made is a nested stack by a template without parameters.
+func Made(template *value.Map) (*Nested, error) {
+	t, err := hot.New(template)
+	if err != nil {
+		return nil, err
+	}
+	return &Nested{Template: t}, nil
+}
+
+// ProviderOf is what the stack of a resource is made by whose type is a template: the
+// properties are its parameters.
+func (d *Definition) ProviderOf(r *hot.Resource, t *resourcetype.Type, properties *value.Map) (*Nested, error) {
+	template, err := d.template(t.Template)
+	if err != nil {
+		return nil, err
+	}
+	n := &Nested{Template: template, Parameters: &value.Map{}, Without: r.Type}
+	for i := range properties.Len() {
+		name, v := properties.At(i)
+		if list, ok := v.([]any); ok {
+			v = flat(list)
+		}
+		if v != nil {
+			n.Parameters.Set(name, v)
+		}
+	}
+	return n, nil
+}
+
+// flat is a list as the value of a parameter that is one.
+func flat(list []any) string {
+	var items []string
+	for n, item := range list {
+		m, ok := item.(*value.Map)
+		switch {
+		case item == nil:
+			items = append(items, "")
+		case !ok:
+			items = append(items, value.Str(item))
+		}
+		for i := range m.Len() {
+			key, v := m.At(i)
+			items = append(items, fmt.Sprintf(".member.%d.%s=%s", n, value.Str(key), value.Str(v)))
+		}
+	}
+	return strings.Join(items, ",")
+}
+
+// ChainTemplate is the template of a chain: a resource of each type, all with the same
+// properties, each after the one before it.
+func ChainTemplate(properties *value.Map) *value.Map {
+	given, _ := properties.Get("resources")
+	types, _ := given.([]any)
+	concurrent, _ := properties.Get("concurrent")
+	common, _ := properties.Get("resource_properties")
+	all := &value.Map{}
+	for i, typ := range types {
+		member := value.NewMap("type", typ)
+		if common != nil {
+			member.Set("properties", common)
+		}
+		if i > 0 && concurrent != true {
+			member.Set("depends_on", []any{strconv.Itoa(i - 1)})
+		}
+		all.Set(strconv.Itoa(i), member)
+	}
+	return value.NewMap("heat_template_version", "2015-04-30", "resources", all)
+}
+
+// StackOf is what an OS::Heat::Stack is made by. Errors: Invalid.
+func StackOf(properties *value.Map) (*Nested, error) {
+	text, _ := properties.Get("template")
+	t, err := hot.Parse(value.Str(text), "", hot.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	given, _ := properties.Get("parameters")
+	parameters, _ := given.(*value.Map)
+	return &Nested{Template: t, Parameters: parameters}, nil
+}
+
+// checkNested holds what a nested stack is made of against what is known of it;
+// unsure says that it depends on what isn't there yet.
+func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properties *value.Map, unsure bool, left *int) error {
+	if count, is := properties.Get("count"); t.Class == groupClass && is && !value.Truth(count) {
+		return nil
+	}
+	if t.Class == stackClass && unsure {
+		return nil // nor is the template known
+	}
+	if facade := d.Types.Find(r.Type); facade != nil && t.Template != "" {
+		if err := t.Facade(facade); err != nil {
+			return err
+		}
+	}
+	n, err := d.NestedOf(r, t, properties)
+	if err != nil || n == nil {
+		return err
+	}
+	if *left--; *left < 0 {
+		return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: Maximum resources per stack exceeded."}
+	}
+	child, err := d.Child(n, hot.Identity{}, r.Name)
+	if err == nil {
+		err = child.validate(!unsure, left)
+	}
+	var wrong *hot.Error
+	if errors.As(err, &wrong) && wrong.Path != "" {
+		at := *wrong
+		of := "nested_stack"
+		if t.Template != "" {
+			of = t.Template
+		}
+		at.Path = hot.Join(d.section("resources", "Resources"), r.Name+"<"+of+">", wrong.Path)
+		return &at
+	}
+	return err
+}
+
+// Inside is what is nested in the stack as a resource, as far as it can be known what
+// that is; nil if it can't, or if nothing is.
+func (d *Definition) Inside(r *hot.Resource, t *resourcetype.Type) *Definition {
+	given, err := r.Properties(hot.Nothing)
+	if err != nil {
+		return nil
+	}
+	properties, err := t.Check(given, d.place(r), func(string) bool { return true }, Constraints)
+	if err != nil {
+		return nil
+	}
+	n, err := d.NestedOf(r, t, properties)
+	if err != nil || n == nil {
+		return nil
+	}
+	child, err := d.Child(n, hot.Identity{}, r.Name)
+	if err != nil {
+		return nil
+	}
+	return child
+}
+
+// Beyond is the name of a type that a nested stack would have and that its parent
+// was not known to use when it was asked for; "" if there is none.
+func (d *Definition) Beyond(parent *Definition) string {
+	known := map[string]bool{}
+	for _, t := range parent.Used() {
+		known[t.Name] = true
+	}
+	for _, t := range d.Used() {
+		if !known[t.Name] {
+			return t.Name
+		}
+	}
+	return ""
+}
