@@ -57,6 +57,7 @@ type cloud struct {
 	offers *offers
 	trusts *trusts
 	keys   string // of what is sealed
+	api    *orchestration.API
 	http.Handler
 }
 
@@ -101,6 +102,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	c := &cloud{T: t, db: db, keys: keys, offers: &offers{}, trusts: &trusts{}}
 	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
 		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxPageSize: 1000}
+	c.api = api
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice":  {UserID: "alice", UserName: "alice", ProjectID: "p1", Roles: []string{"member"}},

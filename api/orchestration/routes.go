@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/stacks"
 )
 
 // stackPath is the path of one stack.
@@ -14,12 +15,17 @@ const stackPath = "/{tenant_id}/stacks/{stack_name}/{stack_id}"
 func (a *API) operations() []rest.Operation {
 	rows := []rest.Operation{
 		{Method: "POST", Path: "/{tenant_id}/stacks", Policy: "stacks:create", Success: 201, Handler: a.createStack},
+		{Method: "POST", Path: "/{tenant_id}/stacks/preview", Policy: "stacks:preview", Success: 200, Handler: a.previewStack},
+		{Method: "PUT", Path: stackPath + "/preview", Policy: "stacks:preview_update", Success: 200, Handler: a.previewUpdate(anew)},
+		{Method: "PATCH", Path: stackPath + "/preview", Policy: "stacks:preview_update_patch", Success: 200, Handler: a.previewUpdate(stacks.ParsePatch)},
 		{Method: "GET", Path: "/{tenant_id}/stacks", Policy: "stacks:index", Success: 200, Handler: a.listStacks},
 		{Method: "GET", Path: "/{tenant_id}/stacks/detail", Policy: "stacks:detail", Success: 200, Handler: a.detailStacks},
 		{Method: "GET", Path: stackPath, Policy: "stacks:show", Success: 200, Handler: a.showStack},
 		{Method: "PUT", Path: stackPath, Policy: "stacks:update", Success: 202, Handler: a.updateStack},
 		{Method: "PATCH", Path: stackPath, Policy: "stacks:update_patch", Targeted: true, Success: 202, Handler: a.patchStack},
 		{Method: "DELETE", Path: stackPath, Policy: "stacks:delete", Success: 204, Handler: a.deleteStack},
+		{Method: "DELETE", Path: stackPath + "/abandon", Policy: "stacks:abandon", Success: 200, Handler: a.abandonStack},
+		{Method: "GET", Path: stackPath + "/export", Policy: "stacks:export", Success: 200, Handler: a.exportStack},
 		{Method: "POST", Path: stackPath + "/actions", Targeted: true, Success: 200, Handler: a.act},
 		{Method: "GET", Path: stackPath + "/template", Policy: "stacks:template", Success: 200, Handler: a.shownAs(templateOf)},
 		{Method: "GET", Path: stackPath + "/environment", Policy: "stacks:environment", Success: 200, Handler: a.showEnvironment},
@@ -37,6 +43,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: "GET", Path: "/{tenant_id}/build_info", Policy: "build_info:build_info", Success: 200, Handler: a.buildInfo},
 		{Method: "GET", Path: "/{tenant_id}/resource_types", Policy: "stacks:list_resource_types", Success: 200, Handler: a.listTypes},
 		{Method: "GET", Path: "/{tenant_id}/resource_types/{type_name}", Policy: "stacks:resource_schema", Success: 200, Handler: a.showType},
+		{Method: "GET", Path: "/{tenant_id}/resource_types/{type_name}/template", Policy: "stacks:generate_template", Success: 200, Handler: a.showTypeTemplate},
 		{Method: "GET", Path: "/{tenant_id}/template_versions", Policy: "stacks:list_template_versions", Success: 200, Handler: a.listVersions},
 		{Method: "GET", Path: "/{tenant_id}/template_versions/{template_version}/functions", Policy: "stacks:list_template_functions", Success: 200, Handler: a.listFunctions},
 		{Method: "GET", Path: "/{tenant_id}/software_configs", Policy: "software_configs:index", Success: 200, Handler: a.listConfigs},
@@ -55,7 +62,7 @@ func (a *API) operations() []rest.Operation {
 			rows[i].Handler = ofProject(rows[i].Handler)
 		}
 	}
-	return rows
+	return append(rows, a.refused(rows)...)
 }
 
 // ofProject keeps callers to the project of their token; an administrator's path

@@ -100,10 +100,10 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 			return orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{event})
 		}
 		details := value.Of(r.Body())
-		if err := hookOf(s, row, details, a.classOf(row.Type)); err != nil {
+		if err := hookOf(s, row, details, a.classOf(row.Carrier())); err != nil {
 			return err
 		}
-		if !stacks.Signalled(a.Types.Find(row.Type)) {
+		if !stacks.Signalled(a.Types.Find(row.Carrier())) {
 			return faults.New(faults.Invalid, "ResourceActionNotSupported", "signal is not supported for resource.")
 		}
 		told, err := stacks.Signal(row, details)

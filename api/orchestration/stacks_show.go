@@ -78,13 +78,9 @@ func (a *API) showStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := shown{listItem: item(r, s), TemplateDescription: s.Description, Parameters: map[string]string{},
-		DisableRollback: s.DisableRollback, TimeoutMins: s.TimeoutMins, Capabilities: []string{}, Topics: []string{}}
-	view.Description, view.Tags = s.Description, orEmpty(s.Tags)
-	for _, p := range d.Parameters.All() {
-		if view.Parameters[p.Name], err = p.Text(); err != nil {
-			return nil, err
-		}
+	view, err := a.shown(r, s, d)
+	if err != nil {
+		return nil, err
 	}
 	if resolve && s.DeletedAt == nil {
 		if view.Outputs, err = a.outputs(r, s, d); err != nil {
@@ -92,6 +88,19 @@ func (a *API) showStack(r *rest.Request) (*rest.Response, error) {
 		}
 	}
 	return rest.JSON(map[string]any{"stack": view}), nil
+}
+
+// shown is a stack alone, but for its outputs.
+func (a *API) shown(r *rest.Request, s *orchestration.Stack, d *stacks.Definition) (view shown, err error) {
+	view = shown{listItem: item(r, s), TemplateDescription: s.Description, Parameters: map[string]string{},
+		DisableRollback: s.DisableRollback, TimeoutMins: s.TimeoutMins, Capabilities: []string{}, Topics: []string{}}
+	view.Description, view.Tags = s.Description, orEmpty(s.Tags)
+	for _, p := range d.Parameters.All() {
+		if view.Parameters[p.Name], err = p.Text(); err != nil {
+			return view, err
+		}
+	}
+	return view, nil
 }
 
 // definition is what a stack was asked to be last.

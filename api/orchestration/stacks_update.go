@@ -20,7 +20,12 @@ import (
 
 // updateStack has a stack be what the body says, and nothing else.
 func (a *API) updateStack(r *rest.Request) (*rest.Response, error) {
-	return a.update(r, func(body *value.Map, _ *stacks.Definition) (*stacks.Request, error) { return stacks.ParseRequest(body) }, false)
+	return a.update(r, anew, false)
+}
+
+// anew is the parser of a body that says all of what a stack is to be.
+func anew(body *value.Map, _ *stacks.Definition) (*stacks.Request, error) {
+	return stacks.ParseRequest(body)
 }
 
 // patchStack has a stack be what it is but for what the body says.
@@ -39,34 +44,41 @@ func (a *API) patchStack(r *rest.Request) (*rest.Response, error) {
 	return a.update(r, stacks.ParsePatch, true)
 }
 
-func (a *API) update(r *rest.Request, parse func(*value.Map, *stacks.Definition) (*stacks.Request, error), patch bool) (*rest.Response, error) {
+// parser reads from a body what a stack is to be, by what it is.
+type parser func(*value.Map, *stacks.Definition) (*stacks.Request, error)
+
+// updated is what an update asks of a stack, if that can be carried out.
+func (a *API) updated(r *rest.Request, body *value.Map, parse parser) (s *orchestration.Stack, next *stacks.Definition, err error) {
+	if s, err = a.living(r); err != nil {
+		return nil, nil, err
+	}
+	now, err := a.definition(r, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := parse(body, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := mayUpdate(s); err != nil {
+		return nil, nil, err
+	}
+	if next, err = request.Define(hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, a.Types); err != nil {
+		return nil, nil, err
+	}
+	if err := a.admit(r, next); err != nil {
+		return nil, nil, err
+	}
+	return s, next, immutable(now, next)
+}
+
+func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response, error) {
 	body, err := bodyOf(r)
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.living(r)
+	s, next, err := a.updated(r, body, parse)
 	if err != nil {
-		return nil, err
-	}
-	now, err := a.definition(r, s)
-	if err != nil {
-		return nil, err
-	}
-	request, err := parse(body, now)
-	if err != nil {
-		return nil, err
-	}
-	if err := mayUpdate(s); err != nil {
-		return nil, err
-	}
-	next, err := request.Define(hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, a.Types)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.admit(r, next); err != nil {
-		return nil, err
-	}
-	if err := immutable(now, next); err != nil {
 		return nil, err
 	}
 	template, err := next.Row(s.ID, a.Secrets)

@@ -122,6 +122,8 @@ type Orchestration struct {
 	MaxStacks    int `koanf:"max_stacks_per_tenant"`
 	MaxConfigs   int `koanf:"max_software_configs_per_tenant"`
 	MaxResources int `koanf:"max_resources_per_stack"`
+	// Abandon allows stacks to be exported, and deleted without what they have made.
+	Abandon bool `koanf:"enable_stack_abandon"`
 	// GuestURL is where guests reach the Orchestration API, without its version;
 	// empty is below api.public_url.
 	GuestURL string `koanf:"guest_url"`

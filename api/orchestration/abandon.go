@@ -1,0 +1,144 @@
+package orchestration
+
+// GET .../export and DELETE .../abandon: a stack as another cloud may take it on.
+
+import (
+	"encoding/json"
+
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// exported is a stack with all that it takes to adopt it.
+type exported struct {
+	Name        string          `json:"name"`
+	ID          string          `json:"id"`
+	Action      string          `json:"action"`
+	Status      string          `json:"status"`
+	Environment *value.Map      `json:"environment"`
+	Files       json.RawMessage `json:"files"`
+	Template    json.RawMessage `json:"template"`
+	Resources   map[string]any  `json:"resources"`
+	ProjectID   string          `json:"project_id"`
+	UserProject *string         `json:"stack_user_project_id"`
+	Tags        []string        `json:"tags"`
+}
+
+// exportedResource is one of its resources; one that is a stack is an exported.
+type exportedResource struct {
+	Name       string          `json:"name"`
+	PhysicalID *string         `json:"resource_id"`
+	Type       string          `json:"type"`
+	Action     string          `json:"action"`
+	Status     string          `json:"status"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Data       *value.Map      `json:"resource_data"`
+}
+
+// mayAbandon refuses what the operator hasn't allowed.
+func (a *API) mayAbandon() error {
+	if a.Abandon {
+		return nil
+	}
+	return faults.New(faults.Invalid, "NotSupported", "Stack Abandon is not supported.")
+}
+
+func (a *API) exportStack(r *rest.Request) (*rest.Response, error) {
+	s, err := a.living(r)
+	if err == nil {
+		err = a.mayAbandon()
+	}
+	if err != nil {
+		return nil, err
+	}
+	view, err := a.exported(r, s)
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(view), nil
+}
+
+// exported gathers a stack and those nested in it.
+func (a *API) exported(r *rest.Request, s *orchestration.Stack) (*exported, error) {
+	row, err := orchestration.GetTemplate(r.Context(), a.DB.Pool, s.TemplateID)
+	if err != nil {
+		return nil, err
+	}
+	d, err := stacks.Load(s, row, a.Secrets, a.Types)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := orchestration.Resources(r.Context(), a.DB.Pool, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := a.tree(r, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	view := &exported{Name: s.Name, ID: s.ID, Action: s.Action, Status: s.Status, Environment: d.Environment.User(), Files: json.RawMessage(row.Files),
+		Template: json.RawMessage(row.Template), Resources: map[string]any{}, ProjectID: s.ProjectID, UserProject: s.UserProjectID}
+	if len(s.Tags) > 0 {
+		view.Tags = s.Tags
+	}
+	for _, one := range rows {
+		if one.ReplacedBy != 0 {
+			continue
+		}
+		if nested := tree.stacks[one.PhysicalID]; nested != nil && nested.ParentID == s.ID {
+			if view.Resources[one.Name], err = a.exported(r, nested); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		state, err := stacks.OpenState(one, a.Secrets)
+		if err != nil {
+			return nil, err
+		}
+		view.Resources[one.Name] = exportedResource{Name: one.Name, PhysicalID: orNull(one.PhysicalID), Type: one.Type, Action: one.Action, Status: one.Status,
+			Metadata: json.RawMessage(one.Metadata), Data: state.Data}
+	}
+	return view, nil
+}
+
+// abandonStack deletes a stack and leaves what it has made.
+func (a *API) abandonStack(r *rest.Request) (*rest.Response, error) {
+	s, err := a.living(r)
+	if err == nil {
+		err = a.mayAbandon()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var accepted engine.Accepted
+	var view *exported
+	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
+		if err != nil {
+			return notFoundAs(s.Name, err)
+		}
+		if view, err = a.exported(r, locked); err != nil {
+			return err
+		}
+		accepted, err = a.accept(r, tx, locked, operations.StackDelete, steps.TraversalInput{Abandon: true})
+		if err == nil && accepted.Meeting == operations.Join {
+			err = inProgress(locked) // what runs takes things away
+		}
+		if err != nil {
+			return err
+		}
+		return orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionDelete)
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.offer(accepted)
+	return rest.JSON(view), nil
+}
