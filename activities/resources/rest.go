@@ -42,6 +42,8 @@ func withLogic(t REST) Type {
 		return SecurityGroup{t}
 	case "OS::Nova::Server":
 		return Server{t}
+	case "OS::Nova::KeyPair":
+		return KeyPair{t}
 	case "OS::Cinder::VolumeAttachment":
 		return VolumeAttachment{t}
 	}
