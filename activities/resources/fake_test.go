@@ -87,7 +87,7 @@ func (f *collections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // plural is the key of a list, singular that of one in it.
-func plural(last string) string { return strings.ReplaceAll(last, "-", "_") }
+func plural(last string) string { return strings.ReplaceAll(strings.TrimPrefix(last, "os-"), "-", "_") }
 
 func singular(path string) string {
 	parts := strings.Split(path, "/")
@@ -122,7 +122,18 @@ func TestFakedTypes(t *testing.T) {
 	cloud := faked{&cut{left: -1}, server.URL}
 	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
 	const network = "00000000-1111-4111-8111-111111111111"
+	group := thing{"group", "OS::Nova::ServerGroup", `{"name": "close"}`, "", "show"}
+	// Another of the name is somebody else's, and stays.
+	client, err := cloud.Client(t.Context(), "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Post(t.Context(), client.ServiceURL("os-server-groups"), map[string]any{"server_group": map[string]any{"name": "close"}}, nil,
+		&gophercloud.RequestOpts{OkCodes: []int{http.StatusCreated}}); err != nil {
+		t.Fatal(err)
+	}
 	b.all([]thing{
+		group, {"unnamed", "OS::Nova::ServerGroup", `{"policies": ["affinity"]}`, "", "show"},
 		{"scope", "OS::Neutron::AddressScope", `{"name": "s"}`, `{"name": "t", "shared": true}`, "show"},
 		{"pool", "OS::Neutron::SubnetPool", `{"prefixes": ["10.0.0.0/8"], "address_scope": "scope."}`, `{"name": "p", "prefixes": ["10.0.0.0/8", "192.168.0.0/16"], "address_scope": "scope."}`, "show"},
 		{"policy", "OS::Neutron::QoSPolicy", `{"name": "gold"}`, `{"name": "gold", "description": "the best"}`, "show"},

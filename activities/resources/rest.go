@@ -64,10 +64,11 @@ const (
 	// that fails: its deletion, or what makes another of it.
 	blockedFor = 30 * time.Second
 
-	// Keys of the type's data: that all requests of an action were sent, and what
-	// the resource's path was made of.
-	sentKey = "sent_for"
-	pathKey = "path_of"
+	// Keys of the type's data: that all requests of an action were sent, what the
+	// resource's path was made of, and which there were before it was made.
+	sentKey   = "sent_for"
+	pathKey   = "path_of"
+	othersKey = "others"
 )
 
 // work is one call of a REST type.
@@ -182,6 +183,11 @@ func (t REST) Create(ctx context.Context, c *Call) (time.Duration, error) {
 	}
 	first, more := t.Type.REST.Create[0], t.Type.REST.Create[1:]
 	if c.PhysicalID == "" {
+		if f := t.Type.REST.Find; f != nil && f.Noted && !c.Data.Has(othersKey) {
+			others, err := w.matching(ctx)
+			c.Data.Set(othersKey, others)
+			return soon, err
+		}
 		found, err := w.find(ctx)
 		if err == nil && found == "" {
 			found, err = w.make(ctx, first)
@@ -248,16 +254,33 @@ func (w *work) idOf(object any) (string, error) {
 
 // find gives the id of what an earlier call has made; empty is nothing.
 func (w *work) find(ctx context.Context) (string, error) {
+	ids, err := w.matching(ctx)
+	if err != nil {
+		return "", err
+	}
+	noted, _ := w.call.Data.Get(othersKey)
+	others, _ := noted.([]any)
+	for _, id := range ids {
+		if !value.In(id, others) {
+			return value.Str(id), nil
+		}
+	}
+	return "", nil
+}
+
+// matching are the ids of what may be what an earlier call has made.
+func (w *work) matching(ctx context.Context) ([]any, error) {
+	ids := []any{}
 	f := w.Type.REST.Find
 	if f == nil {
-		return "", nil
+		return ids, nil
 	}
 	all, err := w.list(ctx, w.scope.Path(f.Path), f.In)
 	if faults.Is(err, faults.NotFound) {
-		return "", nil
+		return ids, nil
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, one := range all {
 		matches := true
@@ -266,11 +289,16 @@ func (w *work) find(ctx context.Context) (string, error) {
 			want, some := w.scope.Wanted(v)
 			matches = matches && (!some || contains(got, want))
 		}
-		if matches {
-			return w.idOf(one)
+		if !matches {
+			continue
 		}
+		id, err := w.idOf(one)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
 	}
-	return "", nil
+	return ids, nil
 }
 
 // contains says whether a value is what is wanted: in a map at least what is

@@ -94,6 +94,9 @@ type Find struct {
 	In string `yaml:"in"`
 	// Match says which fields have which values in what is looked for.
 	Match map[string]*Value `yaml:"match"`
+	// Noted says that others' may match too: what is in the list before anything is
+	// made is noted, and isn't what an earlier Create has made.
+	Noted bool `yaml:"noted"`
 }
 
 // Ready says by which field of a resource it is known how far it has come.
