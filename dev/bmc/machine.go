@@ -36,13 +36,31 @@ const (
 	Idle Fault = "idle"
 	// Garbage answers with what is no JSON.
 	Garbage Fault = "garbage"
+
+	// Those of ramdisks alone, which know Slow, Drops and Garbage too.
+
+	// Fails does what it is told and says that it failed.
+	Fails Fault = "fails"
+	// Dies ends when it is told something, and is never heard again.
+	Dies Fault = "dies"
+	// Restarts begins anew when it is told something, with nothing in its mind.
+	Restarts Fault = "restarts"
+	// Busy says that it does something else.
+	Busy Fault = "busy"
+	// Endless answers without end.
+	Endless Fault = "endless"
 )
 
 // Machine is one system of the service.
 type Machine struct {
 	ID, UUID string
-	// Delay is how long a change of power takes, Lag how late a slow answer is.
+	// MAC is the address of its network interface.
+	MAC string
+	// Delay is how long a change of power takes, Lag how late a slow answer is, and
+	// what a slow command of its ramdisk takes.
 	Delay, Lag time.Duration
+	// Pace is what a ramdisk takes for a second.
+	Pace time.Duration
 
 	mu      sync.Mutex
 	power   Power // where it is, or is going
@@ -51,6 +69,10 @@ type Machine struct {
 	// turns are the changes of power that really happened.
 	turns  []Power
 	faults []Fault
+
+	boots
+	media
+	hardware
 }
 
 // Power is the machine's power now.
@@ -72,6 +94,7 @@ func (m *Machine) Put(p Power) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.power, m.settles = p, time.Time{}
+	m.powered()
 }
 
 // Asked are the resets that were asked for, and Turns what came of them.
@@ -102,16 +125,6 @@ func (m *Machine) Misbehave(faults ...Fault) {
 	m.faults = append(m.faults, faults...)
 }
 
-// fault gives the one that the next reset meets; empty for none.
-func (m *Machine) fault() (f Fault) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.faults) > 0 {
-		f, m.faults = m.faults[0], m.faults[1:]
-	}
-	return f
-}
-
 // resets are what a system can be told, and where that leads; "" is a restart.
 var resets = map[string]Power{"On": On, "ForceOn": On, "ForceOff": Off, "GracefulShutdown": Off, "GracefulRestart": "", "ForceRestart": "", "PowerCycle": ""}
 
@@ -131,6 +144,7 @@ func (m *Machine) reset(how string, acts bool) {
 		}
 		m.turns = append(m.turns, Off)
 		m.power = Off
+		m.powered()
 		to = On
 	}
 	m.turn(to)
@@ -142,4 +156,5 @@ func (m *Machine) turn(to Power) {
 	}
 	m.power, m.settles = to, time.Now().Add(m.Delay)
 	m.turns = append(m.turns, to)
+	m.powered()
 }

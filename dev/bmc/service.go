@@ -30,6 +30,8 @@ type Options struct {
 	User, Password string
 	// Delay is how long a change of power takes.
 	Delay time.Duration
+	// Pace is what ramdisks take for a second; 0 is one.
+	Pace time.Duration
 }
 
 // Service is one that runs.
@@ -44,6 +46,9 @@ type Service struct {
 	mu       sync.Mutex
 	sessions map[string]string // token by id
 	cert     *tls.Certificate
+	// end ends what the machines run, and work is that.
+	end  context.CancelFunc
+	work sync.WaitGroup
 }
 
 // Start starts a service.
@@ -51,17 +56,24 @@ func Start(o Options) (*Service, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
+	if o.Pace == 0 {
+		o.Pace = time.Second
+	}
 	s := &Service{o: o, sessions: map[string]string{}}
+	life, end := context.WithCancel(context.Background())
+	s.end = end
 	for i := range o.Machines {
 		name := fmt.Sprint(i + 1)
-		s.Machines = append(s.Machines, &Machine{ID: name, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("machine "+name)).String(), Delay: o.Delay, power: Off})
+		s.Machines = append(s.Machines, &Machine{ID: name, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("machine "+name)).String(),
+			MAC: fmt.Sprintf("52:54:00:bc:%02x:%02x", (i+1)>>8, (i+1)&0xff), Delay: o.Delay, Pace: o.Pace, power: Off,
+			boots: boots{life: life, work: &s.work, boot: own}, hardware: newHardware()})
 	}
 	file, cert, err := certify(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	s.CAFile, s.cert = file, cert
-	if s.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", o.Listen); err != nil {
+	if s.listener, err = (&net.ListenConfig{}).Listen(life, "tcp", o.Listen); err != nil {
 		return nil, fmt.Errorf("listen for Redfish: %w", err)
 	}
 	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
@@ -77,12 +89,15 @@ func Start(o Options) (*Service, error) {
 // URL is where the service is.
 func (s *Service) URL() string { return "https://" + s.listener.Addr().String() }
 
-// Close ends it.
+// Close ends it, and what its machines run.
 func (s *Service) Close() error {
-	if err := s.server.Close(); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	err := s.server.Close()
+	s.end()
+	s.work.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // ChangeCertificate shows one that a stranger has signed from now on.
@@ -129,6 +144,7 @@ func (s *Service) routes() http.Handler {
 	mux.HandleFunc("GET "+root+"Systems/{id}", s.entered(s.of(showSystem)))
 	mux.HandleFunc("POST "+root+"Systems/{id}/Actions/ComputerSystem.Reset", s.entered(s.of(resetSystem)))
 	s.inventoryRoutes(mux)
+	s.mediaRoutes(mux)
 	return mux
 }
 
@@ -154,8 +170,8 @@ func showSystem(w http.ResponseWriter, _ *http.Request, m *Machine) {
 		allowed = append(allowed, how)
 	}
 	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
-		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical",
-		"Boot":       map[string]any{"BootSourceOverrideMode": "UEFI", "BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"},
+		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.Boot(),
+		"Links":      map[string]any{"ManagedBy": []any{link(root + "Managers/" + m.ID)}},
 		"SecureBoot": link(self + "/SecureBoot"),
 		"Actions": map[string]any{"#ComputerSystem.Reset": map[string]any{"target": self + "/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": allowed}}})
@@ -171,7 +187,7 @@ func resetSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 		refuse(w, http.StatusBadRequest, "The value of ResetType is not allowed.")
 		return
 	}
-	switch m.fault() {
+	switch next(m, &m.faults) {
 	case Slow:
 		m.reset(in.ResetType, true)
 		select {

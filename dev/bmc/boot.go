@@ -1,0 +1,215 @@
+package bmc
+
+// Boots: what a machine does when its power comes, by what is in it and what it
+// was told to start from.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast.dev/internal/iso"
+)
+
+// Boot is what a machine starts from, in Redfish's words.
+type Boot struct {
+	// Target is "None" or a device, Enabled is "Disabled", "Once" or "Continuous",
+	// Mode is "UEFI" or "Legacy".
+	Target  string `json:"BootSourceOverrideTarget"`
+	Enabled string `json:"BootSourceOverrideEnabled"`
+	Mode    string `json:"BootSourceOverrideMode"`
+}
+
+// own is what a machine does that was told nothing.
+var own = Boot{"None", "Disabled", "UEFI"}
+
+// Runs is what a machine runs.
+type Runs string
+
+// What a machine can run.
+const (
+	Nothing Runs = ""
+	Ramdisk Runs = "ramdisk"
+	Disk    Runs = "disk"
+)
+
+// boots is a machine's last start.
+type boots struct {
+	life context.Context // the service's
+	work *sync.WaitGroup
+	boot Boot
+	runs Runs
+	// stop ends what the machine runs.
+	stop  context.CancelFunc
+	agent *Agent
+	// failed is why the last start from a medium came to nothing.
+	failed error
+}
+
+// powered starts or stops what the machine runs, after its power has changed. The
+// caller has the machine.
+func (m *Machine) powered() {
+	if m.stop != nil {
+		m.stop()
+	}
+	m.runs, m.agent, m.stop = Nothing, nil, nil
+	if m.power != On {
+		return
+	}
+	var ctx context.Context
+	ctx, m.stop = context.WithCancel(m.life)
+	from, medium := m.boot, m.medium
+	if from.Enabled == "Once" {
+		m.boot = Boot{own.Target, own.Enabled, from.Mode}
+	}
+	settles := m.settles
+	m.work.Go(func() {
+		if pause(ctx, time.Until(settles)) == nil {
+			m.start(ctx, from, medium)
+		}
+	})
+}
+
+// start boots the medium if the machine was told to, or else its disk.
+func (m *Machine) start(ctx context.Context, from Boot, medium string) {
+	if from.Enabled == own.Enabled || from.Target != "Cd" || medium == "" {
+		m.run(ctx, Disk, nil, nil)
+		return
+	}
+	told, err := bootParameters(ctx, medium)
+	if err != nil {
+		m.run(ctx, Nothing, nil, err)
+		return
+	}
+	m.run(ctx, Ramdisk, newAgent(m, told), nil)
+}
+
+// run has the machine run something, unless it was turned off meanwhile.
+func (m *Machine) run(ctx context.Context, what Runs, agent *Agent, failed error) {
+	m.mu.Lock()
+	if ctx.Err() != nil {
+		m.mu.Unlock()
+		return
+	}
+	m.runs, m.agent, m.failed = what, agent, failed
+	m.mu.Unlock()
+	if agent != nil {
+		agent.live(ctx)
+	}
+}
+
+// StartRamdisk has a machine that is on run a ramdisk that is told something by its
+// kernel's command line, as if it had been booted from a medium.
+func (m *Machine) StartRamdisk(told map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.powered()
+	if m.stop != nil {
+		m.stop()
+	}
+	var ctx context.Context
+	ctx, m.stop = context.WithCancel(m.life)
+	m.work.Go(func() { m.run(ctx, Ramdisk, newAgent(m, told), nil) })
+}
+
+// Runs is what the machine runs now, and Agent its ramdisk; nil for none.
+func (m *Machine) Runs() Runs {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.runs
+}
+
+// Agent is the ramdisk that runs on the machine; nil for none.
+func (m *Machine) Agent() *Agent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.agent
+}
+
+// BootFailure is why the machine's last start from a medium came to nothing.
+func (m *Machine) BootFailure() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
+}
+
+// maxMedium bounds what a machine is booted from.
+const maxMedium = 1 << 30
+
+// bootParameters reads what a medium's kernel is told.
+func bootParameters(ctx context.Context, medium string) (map[string]string, error) {
+	dir, err := os.MkdirTemp("", "medium")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a folder of temporary files
+	name := filepath.Join(dir, "medium.iso")
+	if err := download(ctx, medium, name); err != nil {
+		return nil, err
+	}
+	_, files, err := iso.Read(name, "boot/grub/grub.cfg", "isolinux/isolinux.cfg")
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range files {
+		for line := range strings.Lines(string(text)) {
+			if words := strings.Fields(line); len(words) > 0 && (words[0] == "linux" || words[0] == "append") {
+				return parameters(words[1:]), nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("nothing on %s starts a kernel", medium)
+}
+
+// parameters are the words of a command line that have a value.
+func parameters(words []string) map[string]string {
+	told := map[string]string{}
+	for _, word := range words {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			told[name] = value
+		}
+	}
+	return told
+}
+
+func download(ctx context.Context, from, to string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it has been read
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", from, resp.Status)
+	}
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, io.LimitReader(resp.Body, maxMedium)); err != nil {
+		_ = f.Close() // the copy's error says more
+		return err
+	}
+	return f.Close()
+}
+
+// pause waits, or gives the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,344 @@
+package bmc
+
+// The hardware of a machine as its ramdisk meets it: what it is made of, its disk,
+// and what the generic hardware manager does to it.
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// managerName is the hardware manager that says what it can do.
+const managerName = "GenericHardwareManager"
+
+// Step is something that a hardware manager can do.
+type Step struct {
+	Step            string `json:"step"`
+	Interface       string `json:"interface"`
+	Priority        int    `json:"priority"`
+	RebootRequested bool   `json:"reboot_requested"`
+	Abortable       bool   `json:"abortable"`
+}
+
+// generic are the steps of the generic hardware manager.
+var generic = map[string][]Step{
+	"clean": {
+		{"erase_devices", "deploy", 10, false, true}, {"erase_devices_metadata", "deploy", 99, false, true}, {"erase_devices_express", "deploy", 0, false, true},
+		{"erase_pstore", "deploy", 0, false, true}, {"clean_uefi_nvram", "deploy", 0, false, true}, {"delete_configuration", "raid", 0, false, true},
+		{"create_configuration", "raid", 0, false, true}, {"burnin_cpu", "deploy", 0, false, true}, {"burnin_gpu", "deploy", 0, false, true},
+		{"burnin_disk", "deploy", 0, false, true}, {"burnin_memory", "deploy", 0, false, true}, {"burnin_network", "deploy", 0, false, true},
+	},
+	"deploy": {
+		{"erase_devices_metadata", "deploy", 0, false, false}, {"apply_configuration", "raid", 0, false, false}, {"clean_uefi_nvram", "deploy", 0, false, false},
+		{"write_image", "deploy", 0, false, false}, {"inject_files", "deploy", 0, false, false}, {"execute_bootc_install", "deploy", 0, false, false},
+	},
+	"service": {
+		{"delete_configuration", "raid", 0, false, false}, {"apply_configuration", "raid", 0, false, false}, {"create_configuration", "raid", 0, false, false},
+		{"burnin_cpu", "deploy", 0, false, false}, {"burnin_gpu", "deploy", 0, false, false}, {"burnin_memory", "deploy", 0, false, false},
+		{"burnin_network", "deploy", 0, false, false}, {"clean_uefi_nvram", "deploy", 0, false, false}, {"erase_pstore", "deploy", 0, false, false},
+	},
+}
+
+// Content is what a machine's disk holds.
+type Content struct {
+	// SHA256 is the image's, in hex; empty for a disk without one. Size is how many
+	// bytes it has.
+	SHA256 string
+	Size   int64
+	// ConfigDrive is the image of the config drive's partition.
+	ConfigDrive []byte
+	// Bootloader says that one was installed.
+	Bootloader bool
+}
+
+// hardware is what a machine is made of.
+type hardware struct {
+	address     string // its agent's
+	presented   *tls.Certificate
+	told        []byte // the certificate that the agent tells of
+	agentFaults []Fault
+	manager     string
+	more        map[string][]Step
+	did         []string
+	disk        Content
+	password    string
+	hashed      bool
+}
+
+func newHardware() hardware {
+	return hardware{address: "127.0.0.1:0", manager: "1.2", more: map[string][]Step{}}
+}
+
+// Content is what the machine's disk holds.
+func (m *Machine) Content() Content {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.disk
+}
+
+// Did are the steps that ramdisks have done on the machine.
+func (m *Machine) Did() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.did)
+}
+
+// RescuePassword is what a ramdisk was given as a rescue's password, and whether it
+// was said to be a hash.
+func (m *Machine) RescuePassword() (password string, hashed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.password, m.hashed
+}
+
+// Can has the machine's ramdisks offer one more step.
+func (m *Machine) Can(phase string, step Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.more[phase] = append(m.more[phase], step)
+}
+
+// ChangeManager gives the machine's ramdisks another version of their hardware manager.
+func (m *Machine) ChangeManager(version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.manager = version
+}
+
+func (m *Machine) steps(phase string) []Step {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append(slices.Clone(generic[phase]), m.more[phase]...)
+}
+
+func (m *Machine) managerVersion() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return map[string]string{"generic_hardware_manager": m.manager}
+}
+
+func (m *Machine) presents(certificate []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = certificate
+}
+
+func (m *Machine) certificate() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told
+}
+
+func (m *Machine) rescued(password string, hashed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.password, m.hashed = password, hashed
+}
+
+// shutDown has the machine's system turn it off, or start it anew.
+func (m *Machine) shutDown(to Power) *agentError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if to == On {
+		m.power = Off
+	}
+	m.power = to
+	m.turns = append(m.turns, to)
+	m.powered()
+	return nil
+}
+
+// inventory is what a ramdisk finds in the machine.
+func (m *Machine) inventory() map[string]any {
+	return map[string]any{
+		"inventory": map[string]any{
+			"interfaces":    []any{map[string]any{"name": "eth0", "mac_address": m.MAC, "ipv4_address": "127.0.0.1", "has_carrier": true, "vendor": "0x1af4", "product": "0x0001"}},
+			"cpu":           map[string]any{"model_name": "simulated", "count": 4, "architecture": "x86_64", "flags": []string{}, "frequency": "2000.0"},
+			"disks":         []any{map[string]any{"name": "/dev/sda", "model": "simulated", "size": int64(20 << 30), "rotational": false, "serial": m.UUID, "by_path": "/dev/disk/by-path/sim"}},
+			"memory":        map[string]any{"total": int64(8 << 30), "physical_mb": 8192},
+			"bmc_address":   "0.0.0.0",
+			"bmc_v6address": "::/0",
+			"system_vendor": map[string]any{"product_name": "simulated", "serial_number": m.UUID, "manufacturer": "Holdfast"},
+			"boot":          map[string]any{"current_boot_mode": "uefi", "pxe_interface": m.MAC},
+			"hostname":      "ramdisk",
+		},
+		"boot_interface": m.MAC,
+		"root_disk":      map[string]any{"name": "/dev/sda", "size": int64(20 << 30)},
+		"configuration":  map[string]any{"collectors": []string{"default"}, "managers": []any{map[string]any{"name": "generic_hardware_manager", "version": "1.2"}}},
+		"error":          nil,
+	}
+}
+
+// doStep does one of the machine's steps.
+func (m *Machine) doStep(ctx context.Context, phase, step string, args arguments) (any, *agentError) {
+	if !slices.ContainsFunc(m.steps(phase), func(s Step) bool { return s.Step == step }) {
+		return nil, trouble("HardwareManagerMethodNotFound", "No HardwareManager found to handle method", "Could not find method: "+step)
+	}
+	m.mu.Lock()
+	m.did = append(m.did, step)
+	m.mu.Unlock()
+	switch step {
+	case "erase_devices", "erase_devices_metadata", "erase_devices_express":
+		m.mu.Lock()
+		m.disk = Content{}
+		m.mu.Unlock()
+	case "write_image":
+		if refused := checkImage(args); refused != nil {
+			return nil, refused
+		}
+		return m.writeImage(ctx, args)
+	}
+	return nil, nil
+}
+
+// image is what an agent is told of the one that it is to write.
+type image struct {
+	ID          string   `json:"id"`
+	URLs        []string `json:"urls"`
+	Checksum    string   `json:"checksum"`
+	HashAlgo    string   `json:"os_hash_algo"`
+	HashValue   string   `json:"os_hash_value"`
+	ConfigDrive string   `json:"configdrive"`
+}
+
+func checkImage(told arguments) *agentError {
+	var i image
+	switch err := told.read("image_info", &i); {
+	case err != nil:
+		return err
+	case i.ID == "":
+		return malformed("Image is missing 'id' field.")
+	case len(i.URLs) == 0:
+		return malformed("Image 'urls' must be a list with at least one element.")
+	case len(i.Checksum) < 32 && (i.HashAlgo == "" || i.HashValue == ""):
+		return malformed("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' fields pair must " +
+			"be set for image verification.")
+	}
+	return nil
+}
+
+func prepareImage(ctx context.Context, a *Agent, told arguments) (any, *agentError) {
+	return a.machine.writeImage(ctx, told)
+}
+
+// hashes are what images are checked by.
+var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
+
+// writeImage writes an image and a config drive to the machine's disk.
+func (m *Machine) writeImage(ctx context.Context, told arguments) (any, *agentError) {
+	var i image
+	drive := ""
+	if err := told.read("image_info", &i); err != nil {
+		return nil, err
+	}
+	if err := told.read("configdrive", &drive); err != nil {
+		return nil, err
+	}
+	if drive == "" {
+		drive = i.ConfigDrive
+	}
+	algo, want := i.HashAlgo, i.HashValue
+	if want == "" {
+		algo, want = map[int]string{64: "sha256", 128: "sha512"}[len(i.Checksum)], i.Checksum
+	}
+	known := hashes[algo]
+	if known == nil {
+		return nil, trouble("ImageChecksumError", "Error verifying image checksum", fmt.Sprintf("the algorithm of %q is unknown", want))
+	}
+	check, sum := known(), sha256.New()
+	size, err := fetch(ctx, i.URLs[0], io.MultiWriter(check, sum))
+	if err != nil {
+		return nil, trouble("ImageDownloadError", "Error downloading image", "Download of image "+i.ID+" failed: "+err.Error())
+	}
+	if got := hex.EncodeToString(check.Sum(nil)); got != strings.ToLower(want) {
+		return nil, trouble("ImageChecksumError", "Error verifying image checksum", fmt.Sprintf("Image failed to verify against checksum. location: %s; image ID: %s; "+
+			"image checksum: %s; verification checksum: %s", i.URLs[0], i.ID, want, got))
+	}
+	content, refused := readDrive(ctx, drive)
+	if refused != nil {
+		return nil, refused
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.disk = Content{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: size, ConfigDrive: content}
+	return fmt.Sprintf("image (%s) written to device /dev/sda ", i.ID), nil
+}
+
+// maxDrive is what fits into the partition of a config drive.
+const maxDrive = 64 << 20
+
+// readDrive reads a config drive: text, or where it is.
+func readDrive(ctx context.Context, drive string) ([]byte, *agentError) {
+	if drive == "" {
+		return nil, nil
+	}
+	text := []byte(drive)
+	if strings.HasPrefix(drive, "http://") || strings.HasPrefix(drive, "https://") {
+		var got bytes.Buffer
+		if _, err := fetch(ctx, drive, &got); err != nil {
+			return nil, trouble("InstanceDeployFailure", "Failed to create config drive", err.Error())
+		}
+		text = got.Bytes()
+	}
+	packed, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil {
+		return nil, trouble("InstanceDeployFailure", "Failed to create config drive", "it isn't base64")
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, trouble("InstanceDeployFailure", "Failed to create config drive", "it isn't gzipped")
+	}
+	content, err := io.ReadAll(io.LimitReader(plain, maxDrive+1))
+	if err != nil || len(content) > maxDrive {
+		return nil, trouble("InstanceDeployFailure", "Failed to create config drive", "its size exceeds maximum limit of 64MiB")
+	}
+	return content, nil
+}
+
+func fetch(ctx context.Context, from string, to io.Writer) (int64, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }() // it has been read
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("Received status code %d from %s, expected 200", resp.StatusCode, from)
+	}
+	return io.Copy(to, io.LimitReader(resp.Body, 64<<30))
+}
+
+func partitions(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
+	found := map[string]any{"root uuid": nil, "efi system partition uuid": nil, "PReP Boot partition uuid": nil}
+	if disk := a.machine.Content(); disk.SHA256 != "" {
+		found["root uuid"] = disk.SHA256[:8]
+	}
+	return found, nil
+}
+
+func installBootloader(_ context.Context, a *Agent, told arguments) (any, *agentError) {
+	var uuid json.RawMessage
+	if err := told.read("root_uuid", &uuid); err != nil {
+		return nil, err
+	}
+	a.machine.mu.Lock()
+	defer a.machine.mu.Unlock()
+	a.machine.disk.Bootloader = true
+	return nil, nil
+}

@@ -1,0 +1,164 @@
+package bmc
+
+// Virtual media: what is in a machine's drive, and the Redfish resources of it
+// and of what the machine starts from.
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+)
+
+// media is a machine's drive for compact discs.
+type media struct {
+	medium      string // a URL; empty for none
+	mediaFaults []Fault
+}
+
+// Medium is the address of what is in the machine's drive; empty for nothing.
+func (m *Machine) Medium() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.medium
+}
+
+// Boot is what the machine is told to start from.
+func (m *Machine) Boot() Boot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.boot
+}
+
+func (s *Service) mediaRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+root+"Managers/{id}", s.entered(s.of(showManager)))
+	mux.HandleFunc("GET "+root+"Managers/{id}/VirtualMedia", s.entered(s.of(func(w http.ResponseWriter, _ *http.Request, m *Machine) {
+		send(w, http.StatusOK, map[string]any{"@odata.id": mediaOf(m), "Name": "Virtual Media", "Members@odata.count": 1, "Members": []any{link(mediaOf(m) + "/Cd")}})
+	})))
+	mux.HandleFunc("GET "+root+"Managers/{id}/VirtualMedia/Cd", s.entered(s.of(showMedium)))
+	mux.HandleFunc("POST "+root+"Managers/{id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia", s.entered(s.of(insertMedium)))
+	mux.HandleFunc("POST "+root+"Managers/{id}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia", s.entered(s.of(ejectMedium)))
+	mux.HandleFunc("PATCH "+root+"Systems/{id}", s.entered(s.of(changeBoot)))
+}
+
+func mediaOf(m *Machine) string { return root + "Managers/" + m.ID + "/VirtualMedia" }
+
+func showManager(w http.ResponseWriter, _ *http.Request, m *Machine) {
+	self := root + "Managers/" + m.ID
+	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC",
+		"VirtualMedia": link(mediaOf(m)), "Links": map[string]any{"ManagerForServers": []any{link(root + "Systems/" + m.ID)}}})
+}
+
+func showMedium(w http.ResponseWriter, _ *http.Request, m *Machine) {
+	self, medium := mediaOf(m)+"/Cd", m.Medium()
+	shown := map[string]any{"@odata.id": self, "Id": "Cd", "Name": "Virtual CD", "MediaTypes": []string{"CD", "DVD"}, "Inserted": medium != "",
+		"Image": nil, "WriteProtected": true, "ConnectedVia": "NotConnected",
+		"Actions": map[string]any{"#VirtualMedia.InsertMedia": map[string]any{"target": self + "/Actions/VirtualMedia.InsertMedia"},
+			"#VirtualMedia.EjectMedia": map[string]any{"target": self + "/Actions/VirtualMedia.EjectMedia"}}}
+	if medium != "" {
+		shown["Image"], shown["ConnectedVia"] = medium, "URI"
+	}
+	send(w, http.StatusOK, shown)
+}
+
+func insertMedium(w http.ResponseWriter, r *http.Request, m *Machine) {
+	var in struct{ Image string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil {
+		refuse(w, http.StatusBadRequest, "The request is no JSON.")
+		return
+	}
+	if at, err := url.Parse(in.Image); err != nil || at.Host == "" {
+		refuse(w, http.StatusBadRequest, "The value of Image is not allowed.")
+		return
+	}
+	m.act(w, r, func() bool {
+		if m.medium != "" {
+			return false
+		}
+		m.medium = in.Image
+		return true
+	})
+}
+
+func ejectMedium(w http.ResponseWriter, r *http.Request, m *Machine) {
+	m.act(w, r, func() bool {
+		m.medium = ""
+		return true
+	})
+}
+
+// bootable are what a machine can be told to start from.
+var bootable = []string{"None", "Pxe", "Cd", "Hdd"}
+
+func changeBoot(w http.ResponseWriter, r *http.Request, m *Machine) {
+	var in struct{ Boot *Boot }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || in.Boot == nil {
+		refuse(w, http.StatusBadRequest, "The request is no change that the system knows.")
+		return
+	}
+	m.act(w, r, func() bool {
+		boot := m.boot
+		for _, f := range []struct {
+			to    *string
+			asked string
+			known []string
+		}{
+			{&boot.Target, in.Boot.Target, bootable},
+			{&boot.Enabled, in.Boot.Enabled, []string{"Disabled", "Once", "Continuous"}},
+			{&boot.Mode, in.Boot.Mode, []string{"UEFI", "Legacy"}},
+		} {
+			if f.asked == "" {
+				continue
+			}
+			if !slices.Contains(f.known, f.asked) {
+				return false
+			}
+			*f.to = f.asked
+		}
+		m.boot = boot
+		return true
+	})
+}
+
+// act changes the machine and answers, or meets the machine's next fault of media.
+func (m *Machine) act(w http.ResponseWriter, r *http.Request, change func() bool) {
+	fault := next(m, &m.mediaFaults)
+	switch fault {
+	case Unavailable:
+		refuse(w, http.StatusServiceUnavailable, "The service is temporarily unavailable.")
+		return
+	case Refuses:
+		refuse(w, http.StatusBadRequest, "The system can't do that.")
+		return
+	}
+	m.mu.Lock()
+	done := change()
+	m.mu.Unlock()
+	switch {
+	case fault == Drops:
+		panic(http.ErrAbortHandler)
+	case fault == Slow && pause(r.Context(), m.Lag) != nil:
+	case done:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		refuse(w, http.StatusBadRequest, "The value of a property is not allowed, or there is a medium already.")
+	}
+}
+
+// MisbehaveMedia has the next changes of the drive and of what the machine starts
+// from meet these faults, one each.
+func (m *Machine) MisbehaveMedia(faults ...Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mediaFaults = append(m.mediaFaults, faults...)
+}
+
+// next takes the next of some faults of a machine; empty for none.
+func next(m *Machine, faults *[]Fault) (f Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(*faults) > 0 {
+		f, *faults = (*faults)[0], (*faults)[1:]
+	}
+	return f
+}
