@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	"holdfast.dev/activities/agent"
 	"holdfast.dev/activities/bmc"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/hardware"
@@ -40,6 +41,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 			Client: p.temporal, DB: p.db, Heartbeat: cfg.Conductor.HeartbeatInterval,
 			Conductor: baremetal.Conductor{Hostname: name, Group: cfg.Conductor.Group, Drivers: enabled.Types()},
 			BMC:       bmc.New(p.db, p.engine, box, bmc.Options{Networks: cfg.Conductor.Networks}),
+			Agent:     agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS}),
 			Steps:     workers.NewStepMetrics(p.registry), Log: p.log,
 		})
 	})

@@ -25,6 +25,7 @@ type ConductorConfig struct {
 	Conductor baremetal.Conductor
 	Heartbeat time.Duration
 	BMC       steps.BMCActivities
+	Agent     steps.AgentActivities
 	// Steps counts steps; nil doesn't.
 	Steps *StepMetrics
 	Log   *slog.Logger
@@ -64,5 +65,5 @@ func newConductor(cfg ConductorConfig, fatal chan<- error) (worker.Worker, error
 	o.Identity = cfg.Conductor.Hostname
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ConductorQueue(cfg.Conductor.Group), o)
-	return w, register(w, ConductorRole, map[string]any{"bmc": cfg.BMC})
+	return w, register(w, ConductorRole, map[string]any{"bmc": cfg.BMC, "agent": cfg.Agent})
 }

@@ -39,6 +39,7 @@ var families = []struct {
 	{"maintenance", ControlRole, reflect.TypeFor[steps.MaintenanceActivities]()},
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
 	{"bmc", ConductorRole, reflect.TypeFor[steps.BMCActivities]()},
+	{"agent", ConductorRole, reflect.TypeFor[steps.AgentActivities]()},
 }
 
 // Steps gives the names of the steps that a role serves.

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"holdfast.dev/activities/agent"
 	"holdfast.dev/activities/bmc"
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/glance"
@@ -27,7 +28,7 @@ var served = map[Role]map[string]any{
 	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
 		"cinder": (*cinder.Activities)(nil), "glance": (*glance.Activities)(nil), "maintenance": (*maintenance.Activities)(nil), "resources": (*resources.Activities)(nil)},
 	HostRole:      {"libvirt": (*libvirt.Activities)(nil)},
-	ConductorRole: {"bmc": (*bmc.Activities)(nil)},
+	ConductorRole: {"bmc": (*bmc.Activities)(nil), "agent": (*agent.Activities)(nil)},
 }
 
 // Every step is served by exactly one role, the one of its place, under its

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast.dev/internal/engine"
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/secrets"
@@ -87,7 +86,7 @@ type session struct {
 func (a *Activities) open(ctx context.Context, fence steps.Fence, of string) (*session, error) {
 	_, id, _, _ := operations.ParseID(fence.OperationID)
 	s := &session{Activities: a, fence: fence, of: of, holder: uuid.NewString()}
-	if err := a.awaitLease(ctx, id, s.holder); err != nil {
+	if err := baremetal.AwaitLease(ctx, a.db.Pool, id, s.holder, lease, a.Poll); err != nil {
 		return nil, err
 	}
 	if err := s.connect(ctx, id); err != nil {
@@ -110,22 +109,6 @@ func (s *session) connect(ctx context.Context, id string) (err error) {
 	}
 	s.driver, err = s.openDriver(ctx, s.node, s.acts)
 	return err
-}
-
-// awaitLease waits for whoever has the BMC now, for no longer than a lease lasts.
-func (a *Activities) awaitLease(ctx context.Context, id, holder string) error {
-	for deadline := time.Now().Add(lease + time.Second); ; {
-		taken, err := baremetal.TakeLease(ctx, a.db.Pool, id, holder, lease)
-		if taken || err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return faults.New(faults.Unavailable, "BMCLeased", "another step is at the node's BMC")
-		}
-		if err := sleep(ctx, a.Poll); err != nil {
-			return err
-		}
-	}
 }
 
 // close lets go of the BMC and of its lease.
@@ -156,7 +139,7 @@ func (s *session) note(ctx context.Context, name string) error {
 		if err := baremetal.KeepLease(ctx, tx, s.node.UUID, s.holder, lease); err != nil {
 			return err
 		}
-		return baremetal.NoteAct(ctx, tx, s.of, name)
+		return baremetal.NoteAct(ctx, tx, s.of, name, "")
 	})
 }
 

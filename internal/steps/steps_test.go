@@ -28,6 +28,7 @@ var families = map[string]struct{ activities, caller reflect.Type }{
 	"glance":      {reflect.TypeFor[steps.GlanceActivities](), reflect.TypeOf(steps.Glance)},
 	"resources":   {reflect.TypeFor[steps.ResourcesActivities](), reflect.TypeOf(steps.Resources)},
 	"maintenance": {reflect.TypeFor[steps.MaintenanceActivities](), reflect.TypeOf(steps.Maintenance)},
+	"agent":       {reflect.TypeFor[steps.AgentActivities](), reflect.TypeOf(steps.Agent)},
 	"bmc":         {reflect.TypeFor[steps.BMCActivities](), reflect.TypeOf(steps.BMC)},
 	"libvirt":     {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }

@@ -26,6 +26,25 @@ func TakeLease(ctx context.Context, q store.Queryer, nodeUUID, holder string, la
 	return taken, store.Translate(err)
 }
 
+// AwaitLease is TakeLease that waits for whoever has it, for no longer than a lease
+// lasts. Errors: Unavailable.
+func AwaitLease(ctx context.Context, q store.Queryer, nodeUUID, holder string, last, poll time.Duration) error {
+	for deadline := time.Now().Add(last + time.Second); ; {
+		taken, err := TakeLease(ctx, q, nodeUUID, holder, last)
+		if taken || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return faults.New(faults.Unavailable, "BMCLeased", "another step is at the node's BMC")
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(poll):
+		}
+	}
+}
+
 // KeepLease has a lease last on; one that was lost to another is a fault.
 func KeepLease(ctx context.Context, q store.Queryer, nodeUUID, holder string, last time.Duration) error {
 	var kept bool
@@ -51,11 +70,13 @@ type Act struct {
 	Age time.Duration
 	// Answered says that the BMC has accepted it.
 	Answered bool
+	// About is what a ramdisk was told it as; empty for a BMC.
+	About string
 }
 
 // Acts are what an operation has noted, by name.
 func Acts(ctx context.Context, q store.Queryer, operationID string) (map[string]Act, error) {
-	rows, err := q.Query(ctx, `SELECT name, sent_at, clock_timestamp() - sent_at, answered FROM baremetal.acts WHERE operation_id = $1`, operationID)
+	rows, err := q.Query(ctx, `SELECT name, sent_at, clock_timestamp() - sent_at, answered, about FROM baremetal.acts WHERE operation_id = $1`, operationID)
 	if err != nil {
 		return nil, fmt.Errorf("acts of %s: %w", operationID, store.Translate(err))
 	}
@@ -72,9 +93,9 @@ func Acts(ctx context.Context, q store.Queryer, operationID string) (map[string]
 
 // NoteAct notes, before it is sent, that an operation sends something. Sent again
 // it keeps the time of the first.
-func NoteAct(ctx context.Context, tx store.Tx, operationID, name string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO baremetal.acts (operation_id, name, sent_at) VALUES ($1, $2, clock_timestamp())
-		ON CONFLICT (operation_id, name) DO UPDATE SET answered = false`, operationID, name)
+func NoteAct(ctx context.Context, tx store.Tx, operationID, name, about string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO baremetal.acts (operation_id, name, about, sent_at) VALUES ($1, $2, $3, clock_timestamp())
+		ON CONFLICT (operation_id, name) DO UPDATE SET answered = false, about = $3`, operationID, name, about)
 	if err != nil {
 		return fmt.Errorf("note %s of %s: %w", name, operationID, store.Translate(err))
 	}

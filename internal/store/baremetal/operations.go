@@ -97,6 +97,16 @@ func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
 	return nil
 }
 
+// KeepInternal writes down, for who has checked the fence, what an operation has
+// learned of a node for its later steps; nothing of it is a secret.
+func KeepInternal(ctx context.Context, tx store.Tx, id string, known map[string]any) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET driver_internal_info = driver_internal_info || $2::jsonb WHERE uuid = $1`, id, known)
+	if err != nil {
+		return fmt.Errorf("what is known of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
 // Publish makes o true of a node, with the fault that an operation ended with,
 // which its history remembers.
 // The conductor goes on to the operation that waits, if one does. The caller has

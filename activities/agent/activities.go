@@ -1,0 +1,168 @@
+package agent
+
+// The activities, and a session of one with a node's ramdisk.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// Options are what a conductor does by configuration.
+type Options struct {
+	// Networks are those that ramdisks are reached in; none is every one but the
+	// machine's own and link-local ones.
+	Networks []netip.Prefix
+	// Plain lets ramdisks be without TLS.
+	Plain bool
+	// Patience is how long a step waits for a command before it says that it runs;
+	// 0 is 10 s.
+	Patience time.Duration
+	// Poll is the time between two looks at a command; 0 is a second.
+	Poll time.Duration
+}
+
+// Activities implements steps.AgentActivities.
+type Activities struct {
+	db     *store.DB
+	engine *engine.Engine
+	box    *secrets.Box
+	Options
+}
+
+var _ steps.AgentActivities = (*Activities)(nil)
+
+const (
+	defaultPatience = 10 * time.Second
+	defaultPoll     = time.Second
+	// callTime bounds one request to a ramdisk (command_timeout), and lease is longer:
+	// whoever takes a lease over that has ended knows that nothing of its last holder
+	// is under way.
+	callTime = 60 * time.Second
+	lease    = 75 * time.Second
+)
+
+// New makes the activities.
+func New(db *store.DB, e *engine.Engine, box *secrets.Box, o Options) *Activities {
+	a := &Activities{db: db, engine: e, box: box, Options: o}
+	for value, usual := range map[*time.Duration]time.Duration{&a.Patience: defaultPatience, &a.Poll: defaultPoll} {
+		if *value == 0 {
+			*value = usual
+		}
+	}
+	return a
+}
+
+// session is one step's time with a node's ramdisk.
+type session struct {
+	*Activities
+	fence  steps.Fence
+	node   *baremetal.Node
+	known  map[string]any // driver_internal_info, its secrets in place
+	client *client
+	holder string
+}
+
+// open reads the fenced operation's node and finds its ramdisk. Errors: Superseded,
+// Unavailable, Conflict (code AgentNotHeard).
+func (a *Activities) open(ctx context.Context, fence steps.Fence) (*session, error) {
+	_, id, _, _ := operations.ParseID(fence.OperationID)
+	s := &session{Activities: a, fence: fence, holder: uuid.NewString()}
+	if err := baremetal.AwaitLease(ctx, a.db.Pool, id, s.holder, lease, a.Poll); err != nil {
+		return nil, err
+	}
+	if err := s.connect(ctx, id); err != nil {
+		s.close(ctx, id)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) connect(ctx context.Context, id string) (err error) {
+	s.node, err = baremetal.Nodes.Find(ctx, s.db.Pool, id, false)
+	if lost := s.engine.PeekFence(ctx, s.db.Pool, s.fence); lost != nil {
+		return lost
+	}
+	if err != nil {
+		return err
+	}
+	value, err := nodes.Revealed(s.box, s.node, "driver_internal_info", s.node.DriverInternalInfo)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &s.known)
+	}
+	if err != nil {
+		return fmt.Errorf("driver_internal_info of node %s: %w", id, err)
+	}
+	s.client, err = s.dial(s.text("agent_url"), s.text("agent_secret_token"), s.text("agent_verify_ca"))
+	return err
+}
+
+// text is something that is known of the node; empty if it isn't.
+func (s *session) text(name string) string {
+	text, _ := s.known[name].(string)
+	return text
+}
+
+// close lets go of the ramdisk; a lease that can't be let go of ends by itself.
+func (s *session) close(ctx context.Context, id string) {
+	if s.client != nil {
+		s.client.http.CloseIdleConnections()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = s.db.InTx(ctx, func(tx store.Tx) error { return baremetal.EndLease(ctx, tx, id, s.holder) })
+}
+
+// keep has the lease last on.
+func (s *session) keep(ctx context.Context) error {
+	return baremetal.KeepLease(ctx, s.db.Pool, s.node.UUID, s.holder, lease)
+}
+
+// write changes the database if the operation still has its node and the session
+// its lease. Errors: Superseded, Unavailable.
+func (s *session) write(ctx context.Context, change func(store.Tx) error) error {
+	return s.db.InTx(ctx, func(tx store.Tx) error {
+		if _, err := s.engine.CheckFence(ctx, tx, s.fence); err != nil {
+			return err
+		}
+		if err := baremetal.KeepLease(ctx, tx, s.node.UUID, s.holder, lease); err != nil {
+			return err
+		}
+		return change(tx)
+	})
+}
+
+// about are the parameters of a command that is about the node: the node and its
+// ports as their rows have them.
+func (s *session) about(ctx context.Context) (map[string]any, error) {
+	ports, err := baremetal.Ports.List(ctx, s.db.Pool, baremetal.List{Filters: []baremetal.Filter{{SQL: "t.node_uuid = $", Value: s.node.UUID}}, Limit: maxPorts})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"node": s.node, "ports": ports}, nil
+}
+
+// maxPorts bounds what a ramdisk is told of its node.
+const maxPorts = 1000
+
+// notHeard is the answer about a node whose ramdisk has not called back.
+func notHeard() error {
+	return faults.New(faults.Conflict, "AgentNotHeard", "Agent driver requires agent_url in driver_internal_info")
+}

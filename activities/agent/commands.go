@@ -1,0 +1,241 @@
+package agent
+
+// What a ramdisk is asked and told.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+const (
+	// maxSteps and maxName bound what a ramdisk says that it can do, maxResult what
+	// it says came of a command.
+	maxSteps  = 500
+	maxName   = 255
+	maxResult = 16 << 10
+)
+
+// Steps changes nothing but what the node's row has cached of the ramdisk's steps;
+// asked again, the answer is the same. Errors: as in steps.AgentActivities.
+func (a *Activities) Steps(ctx context.Context, in steps.AgentStepsIn) (out steps.AgentStepsOut, err error) {
+	s, err := a.open(ctx, in.Fence)
+	if err != nil {
+		return out, err
+	}
+	defer s.close(ctx, s.node.UUID)
+	params, err := s.about(ctx)
+	if err != nil {
+		return out, err
+	}
+	done, err := s.client.run(ctx, fmt.Sprintf("%s.get_%s_steps", in.Phase, in.Phase), params, true)
+	if err != nil {
+		return out, err
+	}
+	if done.Status != hasDone {
+		return out, done.failure()
+	}
+	var said map[string]json.RawMessage
+	var offered map[string][]steps.NodeStep
+	if json.Unmarshal(done.Result, &said) != nil || json.Unmarshal(said[string(in.Phase)+"_steps"], &offered) != nil {
+		return out, faults.New(faults.Invalid, "AgentAPIError", "the agent's list of %s steps can't be read", in.Phase)
+	}
+	if out.Steps, err = readSteps(in.Phase, offered); err != nil {
+		return out, err
+	}
+	return out, s.write(ctx, func(tx store.Tx) error {
+		byInterface := map[string][]steps.NodeStep{}
+		for _, step := range out.Steps {
+			byInterface[step.Interface] = append(byInterface[step.Interface], step)
+		}
+		return baremetal.KeepInternal(ctx, tx, s.node.UUID, map[string]any{
+			fmt.Sprintf("agent_cached_%s_steps", in.Phase): byInterface, "hardware_manager_version": said["hardware_manager_version"],
+		})
+	})
+}
+
+// readSteps checks what hardware managers offer, and gives it in the order of the
+// managers' names.
+func readSteps(phase steps.AgentPhase, offered map[string][]steps.NodeStep) (all []steps.NodeStep, err error) {
+	var managers []string
+	for name := range offered {
+		managers = append(managers, name)
+	}
+	slices.Sort(managers)
+	for _, name := range managers {
+		for _, step := range offered[name] {
+			if step.Interface == "" || step.Step == "" || len(step.Interface) > maxName || len(step.Step) > maxName {
+				return nil, faults.New(faults.Invalid, "AgentAPIError", "the agent offers a %s step without an interface or a name", phase)
+			}
+			step.Args = nil
+			all = append(all, step)
+		}
+	}
+	if len(all) > maxSteps {
+		return nil, faults.New(faults.Invalid, "AgentAPIError", "the agent offers more than %d %s steps", maxSteps, phase)
+	}
+	return all, nil
+}
+
+// Command is idempotent by a note of the ramdisk and of the place in its list that
+// the command has: it is told only if it isn't there, and what is there is waited
+// for. Errors: as in steps.AgentActivities.
+func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
+	s, err := a.open(ctx, in.Fence)
+	if err != nil {
+		return out, err
+	}
+	defer s.close(ctx, s.node.UUID)
+	acts, err := baremetal.Acts(ctx, s.db.Pool, in.Of)
+	if err != nil {
+		return out, err
+	}
+	boot, err := s.client.boot(ctx)
+	if err != nil {
+		return out, err
+	}
+	list, err := s.client.commands(ctx)
+	if err != nil {
+		return out, err
+	}
+	place := spot{boot, len(list)}
+	if act, told := acts[in.Name]; told {
+		was, known := readSpot(act.About)
+		switch {
+		case !known || was.boot != boot || act.Answered && was.at >= len(list):
+			return steps.AgentCommandOut{State: steps.AgentRestarted}, nil
+		case was.at < len(list):
+			return s.follow(ctx, list[was.at], was.at)
+		}
+	}
+	if len(list) > 0 && list[len(list)-1].Status == isRunning {
+		return steps.AgentCommandOut{State: steps.AgentRunning}, nil
+	}
+	told, err := s.tell(ctx, in, place)
+	if err != nil {
+		if faults.As(err).Code == "AgentInProgress" {
+			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
+		}
+		return out, err
+	}
+	return s.follow(ctx, *told, place.at)
+}
+
+// spot is a place in the list of a ramdisk.
+type spot struct {
+	boot string
+	at   int
+}
+
+func (p spot) String() string { return fmt.Sprintf("%s %d", p.boot, p.at) }
+
+func readSpot(text string) (spot, bool) {
+	boot, at, _ := strings.Cut(text, " ")
+	number, err := strconv.Atoi(at)
+	return spot{boot, number}, err == nil
+}
+
+// tell notes where in the list the command will be, and sends it.
+func (s *session) tell(ctx context.Context, in steps.AgentCommandIn, place spot) (*command, error) {
+	name, params, err := s.words(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.write(ctx, func(tx store.Tx) error { return baremetal.NoteAct(ctx, tx, in.Of, in.Name, place.String()) }); err != nil {
+		return nil, err
+	}
+	told, err := s.client.run(ctx, name, params, false)
+	if err != nil {
+		return nil, err
+	}
+	return told, s.db.InTx(ctx, func(tx store.Tx) error { return baremetal.AnswerAct(ctx, tx, in.Of, in.Name) })
+}
+
+// words are what the ramdisk is told.
+func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name string, params any, err error) {
+	if in.Step == nil {
+		if in.Params == nil {
+			in.Params = json.RawMessage(`{}`)
+		}
+		return in.Command, in.Params, nil
+	}
+	about, err := s.about(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	step := map[string]any{"interface": in.Step.Interface, "step": in.Step.Step, "priority": in.Step.Priority, "args": in.Step.Args,
+		"reboot_requested": in.Step.RebootRequested, "abortable": in.Step.Abortable}
+	about["step"], about[string(in.Phase)+"_version"] = step, s.known["hardware_manager_version"]
+	return fmt.Sprintf("%s.execute_%s_step", in.Phase, in.Phase), about, nil
+}
+
+// follow waits for a while for what becomes of a command.
+func (s *session) follow(ctx context.Context, c command, at int) (steps.AgentCommandOut, error) {
+	for until := time.Now().Add(s.Patience); c.Status == isRunning; {
+		if time.Now().After(until) {
+			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
+		}
+		if err := sleep(ctx, s.Poll); err != nil {
+			return steps.AgentCommandOut{}, err
+		}
+		if err := s.keep(ctx); err != nil {
+			return steps.AgentCommandOut{}, err
+		}
+		list, err := s.client.commands(ctx)
+		switch {
+		case err != nil:
+			return steps.AgentCommandOut{}, err
+		case at >= len(list) || list[at].ID != c.ID:
+			return steps.AgentCommandOut{State: steps.AgentRestarted}, nil
+		}
+		c = list[at]
+	}
+	switch c.Status {
+	case hasDone:
+		if len(c.Result) > maxResult {
+			c.Result = nil // what is that long is no result that anybody asked for
+		}
+		return steps.AgentCommandOut{State: steps.AgentDone, Result: c.Result}, nil
+	case isOutdated, isOutdated2:
+		return steps.AgentCommandOut{State: steps.AgentOutdated}, nil
+	}
+	return steps.AgentCommandOut{}, c.failure()
+}
+
+// failure is what a ramdisk says went wrong.
+func (c command) failure() error {
+	if c.Status != hasFailed {
+		return faults.New(faults.Conflict, "AgentCommandFailed", "Agent returned unknown status %q for command %s", bounded(c.Status), bounded(c.Name))
+	}
+	var said struct{ Details, Message, Error string }
+	if err := json.Unmarshal(c.Error, &said); err != nil {
+		return faults.Wrap(err, faults.Conflict, "AgentCommandFailed", "the agent gave no reason")
+	}
+	for _, text := range []string{said.Details, said.Message, said.Error} {
+		if text != "" {
+			return faults.New(faults.Conflict, "AgentCommandFailed", "%s", bounded(text))
+		}
+	}
+	return faults.New(faults.Conflict, "AgentCommandFailed", "the agent gave no reason")
+}
+
+// sleep waits, or gives the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

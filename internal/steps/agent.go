@@ -1,0 +1,117 @@
+package steps
+
+// Family agent: what a node's ramdisk is asked and told. The conductor that does it
+// reads from the node's row where the ramdisk is and what it shares with it; every
+// input carries the operation's fence.
+
+import (
+	"context"
+	"encoding/json"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// AgentPhase is a part of what ramdisks can do: each has its own list of steps.
+type AgentPhase string
+
+// The phases.
+const (
+	AgentClean   AgentPhase = "clean"
+	AgentDeploy  AgentPhase = "deploy"
+	AgentService AgentPhase = "service"
+)
+
+// NodeStep is something that is done to a node in a phase.
+type NodeStep struct {
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+	Priority  int    `json:"priority"`
+	// Args are what the step is told, an object.
+	Args json.RawMessage `json:"args,omitempty"`
+	// RebootRequested says that the ramdisk has to start anew after it.
+	RebootRequested bool `json:"reboot_requested,omitempty"`
+	// Abortable says that nothing is broken if it is cut short.
+	Abortable bool `json:"abortable,omitempty"`
+}
+
+// AgentStepsIn asks a node's ramdisk for its steps of a phase.
+type AgentStepsIn struct {
+	Fence Fence      `json:"fence"`
+	Phase AgentPhase `json:"phase"`
+}
+
+// AgentStepsOut are they, as the ramdisk orders them.
+type AgentStepsOut struct {
+	Steps []NodeStep `json:"steps,omitempty"`
+}
+
+// AgentCommandIn tells a node's ramdisk something, once under an operation and a
+// name, and asks what has become of it.
+type AgentCommandIn struct {
+	Fence Fence `json:"fence"`
+	// Of and Name are as in NodePowerIn.
+	Of   string `json:"of"`
+	Name string `json:"name"`
+	// Command is its extension and name; empty for the execution of a step.
+	Command string          `json:"command,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	// Phase and Step are what is executed.
+	Phase AgentPhase `json:"phase,omitempty"`
+	Step  *NodeStep  `json:"step,omitempty"`
+}
+
+// AgentState is what has become of a command.
+type AgentState string
+
+const (
+	// AgentRunning: it isn't over. The step is to be called again, at the ramdisk's
+	// next heartbeat or after a while.
+	AgentRunning AgentState = "running"
+	// AgentDone: it has succeeded.
+	AgentDone AgentState = "done"
+	// AgentOutdated: the ramdisk has other versions of its hardware managers than
+	// those that its steps were asked of, and has done nothing.
+	AgentOutdated AgentState = "outdated"
+	// AgentRestarted: the ramdisk that was told it is gone and another one runs; what
+	// has become of it nobody knows.
+	AgentRestarted AgentState = "restarted"
+)
+
+// AgentCommandOut says what has become of a command.
+type AgentCommandOut struct {
+	State AgentState `json:"state"`
+	// Result is what the ramdisk has answered to one that is done.
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// AgentActivities is implemented by activities/agent. Every method is idempotent by
+// notes of what was told, which name the ramdisk and the place in its list of
+// commands: what is in the list isn't told again.
+type AgentActivities interface {
+	// Steps: errors Invalid (the ramdisk refuses, or isn't the one that it was),
+	// Conflict (code AgentNotHeard: it has not called back), Unavailable, Superseded.
+	Steps(context.Context, AgentStepsIn) (AgentStepsOut, error)
+	// Command: errors as Steps, and Conflict (code AgentCommandFailed) with what the
+	// ramdisk says went wrong.
+	Command(context.Context, AgentCommandIn) (AgentCommandOut, error)
+}
+
+// Agent is the family's caller.
+var Agent agentSteps
+
+type agentSteps struct{}
+
+var (
+	agentStepsStep = conductorStep("agent.Steps")
+	agentCommand   = conductorStep("agent.Command")
+)
+
+// Steps asks a node's ramdisk for its steps, by a conductor of its group.
+func (agentSteps) Steps(ctx workflow.Context, group string, in AgentStepsIn) (AgentStepsOut, error) {
+	return call[AgentStepsOut](ctx, agentStepsStep, ConductorQueue(group), in)
+}
+
+// Command tells a node's ramdisk something, by a conductor of its group.
+func (agentSteps) Command(ctx workflow.Context, group string, in AgentCommandIn) (AgentCommandOut, error) {
+	return call[AgentCommandOut](ctx, agentCommand, ConductorQueue(group), in)
+}
