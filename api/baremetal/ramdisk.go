@@ -207,13 +207,16 @@ func readHeartbeat(r *rest.Request) (*alive, error) {
 	return beat, nil
 }
 
-// heartbeat answers POST /heartbeat/{node}: the ramdisk is there, and says where.
+// heartbeat answers POST /heartbeat/{node}: the ramdisk is there, and says where. It
+// is written in the node's row, whether or not the operation that has the node waits
+// for it yet, and that is knocked at.
 func (a *API) heartbeat(r *rest.Request) (*rest.Response, error) {
 	beat, err := readHeartbeat(r)
 	if err != nil {
 		return nil, err
 	}
-	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error {
+	var waits *string
+	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
 		n, err := baremetal.Nodes.Lock(r.Context(), tx, r.Param("node"), true)
 		if err != nil {
 			return err
@@ -228,16 +231,21 @@ func (a *API) heartbeat(r *rest.Request) (*rest.Response, error) {
 		if !n.ProvisionState.Heard() {
 			return nil // as the original, which has answered by then
 		}
-		info["agent_url"], info["agent_last_heartbeat"] = *beat.CallbackURL, time.Now().UTC().Format("2006-01-02T15:04:05.000000")
+		info["agent_url"], info["agent_last_heartbeat"] = *beat.CallbackURL, baremetal.Heard(time.Now())
 		for name, value := range map[string]*string{"agent_version": beat.Version, "agent_verify_ca": beat.VerifyCA, "agent_status": beat.Status,
 			"agent_status_message": beat.StatusMessage} {
 			if value != nil {
 				info[name] = *value
 			}
 		}
+		waits = n.OperationID
 		_, err = a.setInternal(r, tx, n, info)
 		return err
 	})
+	if err == nil && waits != nil {
+		a.Starter.Knock(*waits)
+	}
+	return nil, err
 }
 
 // believable says whether a heartbeat comes from the node's own ramdisk. What is

@@ -9,8 +9,12 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	rows "holdfast.dev/internal/store/baremetal"
 )
 
 // awaiting makes a node with a port that is in a state, and gives its id.
@@ -130,6 +134,39 @@ func TestRamdisks(t *testing.T) {
 	}
 	// A patch keeps what the ramdisk has said.
 	c.play(step{"root", "1.115", "PATCH", "/v1/nodes/idle", `[{"op": "add", "path": "/driver_internal_info/agent_url", "value": "x"}]`, 400, "Cannot patch"})
+}
+
+// A heartbeat knocks at the operation that has the node, waiting or not yet, and is
+// in the node's row by then.
+func TestAHeartbeatIsHeard(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.conductor("conductor-1", "")
+	id := c.awaiting("n", "enroll", "aa:bb:cc:dd:ee:01")
+	c.play(step{"root", "1.115", "PUT", "/v1/nodes/n/states/provision", `{"target": "manage"}`, 202, ""})
+	c.exec(`UPDATE baremetal.nodes SET provision_state = 'deploying' WHERE uuid = $1`, id)
+	token := c.ask("", "1.62", "GET", "/v1/lookup?addresses=aa:bb:cc:dd:ee:01", "").body["config"].(map[string]any)["agent_token"].(string)
+	beat := `{"callback_url": "https://192.0.2.7:9999", "agent_token": "` + token + `", "agent_version": "13.0.0"}`
+	c.play(step{"", "1.68", "POST", "/v1/heartbeat/" + id, strings.Replace(beat, token, "x", 1), 400, "Invalid or missing agent token received."})
+	if knocks := c.door.knocks(); len(knocks) != 0 {
+		t.Errorf("who isn't believed knocks at %v", knocks)
+	}
+	c.play(step{"", "1.68", "POST", "/v1/heartbeat/" + id, beat, 202, ""})
+	var holder string
+	if err := c.db.Pool.QueryRow(t.Context(), `SELECT operation_id FROM baremetal.nodes WHERE uuid = $1`, id).Scan(&holder); err != nil {
+		t.Fatal(err)
+	}
+	if knocks := c.door.knocks(); !slices.Equal(knocks, []string{holder}) {
+		t.Errorf("it knocks at %v, and the node is %s's", knocks, holder)
+	}
+	brief, err := rows.Brief(t.Context(), c.db.Pool, id)
+	if err != nil || time.Since(brief.RamdiskHeard) > time.Minute {
+		t.Errorf("%+v, %v", brief, err)
+	}
+	c.exec(`UPDATE baremetal.nodes SET driver_internal_info = driver_internal_info - 'agent_url' WHERE uuid = $1`, id)
+	if brief, err := rows.Brief(t.Context(), c.db.Pool, id); err != nil || !brief.RamdiskHeard.IsZero() {
+		t.Errorf("one that was booted since: %+v, %v", brief, err)
+	}
 }
 
 func TestInspectionData(t *testing.T) {

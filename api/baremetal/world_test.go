@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,17 +28,33 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// nobody starts what is accepted.
-type nobody struct{}
+// door is what is knocked at.
+type door struct {
+	mu    sync.Mutex
+	heard []string
+}
 
-func (nobody) Offer(string) {}
-func (nobody) Knock(string) {}
+func (*door) Offer(string) {}
+
+func (d *door) Knock(operationID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard = append(d.heard, operationID)
+}
+
+// knocks are the operations that were knocked at.
+func (d *door) knocks() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.heard)
+}
 
 // cloud is the API and its database.
 type cloud struct {
 	t  *testing.T
 	db *store.DB
 	http.Handler
+	door *door
 }
 
 func newCloud(t *testing.T, types ...string) *cloud {
@@ -61,9 +79,10 @@ func newCloud(t *testing.T, types ...string) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := &door{}
 	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
-		Engine: engine.New(db, rows.Locks()), Starter: nobody{}, ConductorDownAfter: time.Minute, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
-	c := &cloud{t: t, db: db}
+		Engine: engine.New(db, rows.Locks()), Starter: at, ConductorDownAfter: time.Minute, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
+	c := &cloud{t: t, db: db, door: at}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"root":   {UserID: "root", SystemScope: "all", Roles: []string{"admin"}},

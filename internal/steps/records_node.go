@@ -4,6 +4,7 @@ package steps
 
 import (
 	"context"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 )
@@ -18,6 +19,9 @@ type NodeBrief struct {
 	// ProvisionState and PowerState are as clients see them; empty is null.
 	ProvisionState string `json:"provision_state"`
 	PowerState     string `json:"power_state,omitempty"`
+	// RamdiskHeard is when the node's ramdisk has said last that it is alive; zero if
+	// it hasn't since it was booted.
+	RamdiskHeard time.Time `json:"ramdisk_heard,omitzero"`
 }
 
 // NodeMove is where a node's operation shows it from a step on.

@@ -4,8 +4,10 @@ package baremetal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
@@ -38,7 +40,31 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if n.PowerState != nil {
 		b.PowerState = *n.PowerState
 	}
+	b.RamdiskHeard = ramdiskHeard(n)
 	return b, nil
+}
+
+// heardLayout is how a node's row has the time of a heartbeat.
+const heardLayout = "2006-01-02T15:04:05.000000"
+
+// Heard is a heartbeat's time as a node's row has it.
+func Heard(at time.Time) string { return at.UTC().Format(heardLayout) }
+
+// ramdiskHeard is when a node's ramdisk was heard of last; zero if it wasn't since it
+// was booted.
+func ramdiskHeard(n *Node) time.Time {
+	var known struct {
+		URL       string `json:"agent_url"`
+		Heartbeat string `json:"agent_last_heartbeat"`
+	}
+	if json.Unmarshal(n.DriverInternalInfo, &known) != nil || known.URL == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(heardLayout, known.Heartbeat)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // Reserve says of a node that a conductor works on it.
