@@ -6,11 +6,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sync/errgroup"
 
 	"holdfast.dev/activities/agent"
 	"holdfast.dev/activities/bmc"
+	"holdfast.dev/activities/boot"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/telemetry"
 	"holdfast.dev/workers"
@@ -36,13 +43,43 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	name := cmp.Or(cfg.Conductor.Name, machine)
+	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: cfg.Conductor.Networks})
+	c := cfg.Conductor
+	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
+		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
+	served, err := bootListener(ctx, c)
+	if err != nil {
+		return err
+	}
 	return p.beside(ctx, cfg.Telemetry.ConductorListen, telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe()), func(ctx context.Context) error {
-		return workers.RunConductor(ctx, workers.ConductorConfig{
-			Client: p.temporal, DB: p.db, Heartbeat: cfg.Conductor.HeartbeatInterval,
-			Conductor: baremetal.Conductor{Hostname: name, Group: cfg.Conductor.Group, Drivers: enabled.Types()},
-			BMC:       bmc.New(p.db, p.engine, box, bmc.Options{Networks: cfg.Conductor.Networks}),
-			Agent:     agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS}),
-			Steps:     workers.NewStepMetrics(p.registry), Log: p.log,
+		group, ctx := errgroup.WithContext(ctx)
+		if served != nil {
+			group.Go(func() error { return starts.Serve(ctx, served, p.log) })
+		}
+		group.Go(func() error {
+			return workers.RunConductor(ctx, workers.ConductorConfig{
+				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,
+				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types()},
+				BMC:       controllers, Boot: starts,
+				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS}),
+				Steps: workers.NewStepMetrics(p.registry), Log: p.log,
+			})
 		})
+		return group.Wait()
 	})
+}
+
+// bootListener is where boot images are served; nil where none are.
+func bootListener(ctx context.Context, c config.Conductor) (net.Listener, error) {
+	if c.BootListen == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(c.BootDir, 0o700); err != nil {
+		return nil, fmt.Errorf("conductor.boot_dir: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.BootListen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for boot images: %w", err)
+	}
+	return listener, nil
 }

@@ -26,6 +26,7 @@ type ConductorConfig struct {
 	Heartbeat time.Duration
 	BMC       steps.BMCActivities
 	Agent     steps.AgentActivities
+	Boot      steps.BootActivities
 	// Steps counts steps; nil doesn't.
 	Steps *StepMetrics
 	Log   *slog.Logger
@@ -65,5 +66,5 @@ func newConductor(cfg ConductorConfig, fatal chan<- error) (worker.Worker, error
 	o.Identity = cfg.Conductor.Hostname
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ConductorQueue(cfg.Conductor.Group), o)
-	return w, register(w, ConductorRole, map[string]any{"bmc": cfg.BMC, "agent": cfg.Agent})
+	return w, register(w, ConductorRole, map[string]any{"bmc": cfg.BMC, "agent": cfg.Agent, "boot": cfg.Boot})
 }

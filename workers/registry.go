@@ -40,6 +40,7 @@ var families = []struct {
 	{"libvirt", HostRole, reflect.TypeFor[steps.LibvirtActivities]()},
 	{"bmc", ConductorRole, reflect.TypeFor[steps.BMCActivities]()},
 	{"agent", ConductorRole, reflect.TypeFor[steps.AgentActivities]()},
+	{"boot", ConductorRole, reflect.TypeFor[steps.BootActivities]()},
 }
 
 // Steps gives the names of the steps that a role serves.

@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/activities/agent"
 	"holdfast.dev/activities/bmc"
+	"holdfast.dev/activities/boot"
 	"holdfast.dev/activities/cinder"
 	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/libvirt"
@@ -28,7 +29,7 @@ var served = map[Role]map[string]any{
 	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
 		"cinder": (*cinder.Activities)(nil), "glance": (*glance.Activities)(nil), "maintenance": (*maintenance.Activities)(nil), "resources": (*resources.Activities)(nil)},
 	HostRole:      {"libvirt": (*libvirt.Activities)(nil)},
-	ConductorRole: {"bmc": (*bmc.Activities)(nil), "agent": (*agent.Activities)(nil)},
+	ConductorRole: {"bmc": (*bmc.Activities)(nil), "agent": (*agent.Activities)(nil), "boot": (*boot.Activities)(nil)},
 }
 
 // Every step is served by exactly one role, the one of its place, under its

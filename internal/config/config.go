@@ -77,12 +77,26 @@ type Conductor struct {
 	// that it works on.
 	Name  string `koanf:"name"`
 	Group string `koanf:"group"`
-	// Networks are those that BMCs are reached in.
-	Networks                []netip.Prefix `koanf:"networks"`
-	HeartbeatInterval       time.Duration  `koanf:"heartbeat_interval"`
-	HeartbeatTimeout        time.Duration  `koanf:"heartbeat_timeout"`
-	PowerStateChangeTimeout time.Duration  `koanf:"power_state_change_timeout"`
-	SoftPowerOffTimeout     time.Duration  `koanf:"soft_power_off_timeout"`
+	// Networks are those that BMCs are reached in, ImageNetworks those that kernels
+	// and ramdisks are read from.
+	Networks      []netip.Prefix `koanf:"networks"`
+	ImageNetworks []netip.Prefix `koanf:"image_networks"`
+	// BootListen serves boot images from BootDir; BootURL is where BMCs read them, and
+	// CallbackURL where ramdisks find the API. What nodes are booted from that don't
+	// say it themselves are DeployKernel, DeployRamdisk and Bootloader.
+	BootListen         string `koanf:"boot_listen"`
+	BootDir            string `koanf:"boot_dir"`
+	BootURL            string `koanf:"boot_url"`
+	CallbackURL        string `koanf:"callback_url"`
+	DeployKernel       string `koanf:"deploy_kernel"`
+	DeployRamdisk      string `koanf:"deploy_ramdisk"`
+	Bootloader         string `koanf:"bootloader"`
+	KernelAppendParams string `koanf:"kernel_append_params"`
+
+	HeartbeatInterval       time.Duration `koanf:"heartbeat_interval"`
+	HeartbeatTimeout        time.Duration `koanf:"heartbeat_timeout"`
+	PowerStateChangeTimeout time.Duration `koanf:"power_state_change_timeout"`
+	SoftPowerOffTimeout     time.Duration `koanf:"soft_power_off_timeout"`
 }
 
 // Compute is what the compute service does by configuration.

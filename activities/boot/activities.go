@@ -1,0 +1,222 @@
+package boot
+
+// The activities: a ramdisk's medium is made and put into the node's drive, and
+// taken away.
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"holdfast.dev/activities/bmc"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/netguard"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// Options are what a conductor does by configuration.
+type Options struct {
+	// Conductor is who it is.
+	Conductor string
+	// Dir is where its files are, URL where BMCs read them.
+	Dir, URL string
+	// API is where ramdisks find the bare metal API.
+	API string
+	// Usual is what nodes are booted from that don't say it themselves.
+	Usual nodes.BootDefaults
+	// Networks are those that kernels and ramdisks are read from; none is every one
+	// but the machine's own and link-local ones.
+	Networks []netip.Prefix
+}
+
+// Drives are the drives of nodes, by their BMCs (activities/bmc).
+type Drives interface {
+	Insert(ctx context.Context, fence steps.Fence, image string) error
+	Eject(ctx context.Context, fence steps.Fence, then bmc.BootFrom) error
+}
+
+// Activities implements steps.BootActivities.
+type Activities struct {
+	db     *store.DB
+	engine *engine.Engine
+	box    *secrets.Box
+	drives Drives
+	guard  netguard.Policy
+	Options
+}
+
+var _ steps.BootActivities = (*Activities)(nil)
+
+// New makes the activities.
+func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Options) *Activities {
+	a := &Activities{db: db, engine: e, box: box, drives: drives, Options: o}
+	a.guard = netguard.Policy{Use: "boot image", Allow: o.Networks, Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}
+	if len(o.Networks) == 0 {
+		a.guard.Deny = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	}
+	return a
+}
+
+// Ramdisk is idempotent by the node's row of files: the operation's own file and
+// token are kept, and what is in the drive already stays. Errors: as in
+// steps.BootActivities.
+func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struct{}, error) {
+	n, err := a.node(ctx, in.Fence)
+	if err != nil || nodes.BootInterface(n) == nodes.BootFake {
+		return struct{}{}, err
+	}
+	if name := nodes.BootInterface(n); name != nodes.BootVirtualMedia {
+		return struct{}{}, faults.New(faults.Invalid, "InvalidParameterValue", "this release has no boot interface %q", name)
+	}
+	if a.URL == "" || a.API == "" {
+		return struct{}{}, faults.New(faults.Invalid, "InvalidParameterValue", "the conductor serves no boot images: conductor.boot_url and conductor.callback_url say where it would")
+	}
+	info, err := nodes.DriverInfo(a.box, n)
+	if err != nil {
+		return struct{}{}, err
+	}
+	mode := nodes.RamdiskDeploy
+	if in.Rescue {
+		mode = nodes.RamdiskRescue
+	}
+	image, err := info.Boot(mode, a.Usual)
+	if err != nil {
+		return struct{}{}, err
+	}
+	name, token, err := a.expect(ctx, in.Fence, n.UUID, image.ISO == "")
+	if err != nil {
+		return struct{}{}, err
+	}
+	if image.ISO != "" {
+		return struct{}{}, a.drives.Insert(ctx, in.Fence, image.ISO)
+	}
+	if err := a.make(ctx, name, image, a.told(token, image.Append)); err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, a.drives.Insert(ctx, in.Fence, strings.TrimSuffix(a.URL, "/")+"/"+name)
+}
+
+// Clear is idempotent: what is gone already is success. Errors: as in
+// steps.BootActivities.
+func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{}, error) {
+	n, err := a.node(ctx, in.Fence)
+	if err != nil {
+		return struct{}{}, err
+	}
+	file, err := baremetal.BootFileOf(ctx, a.db.Pool, n.UUID)
+	if err != nil {
+		return struct{}{}, err
+	}
+	if nodes.BootInterface(n) == nodes.BootVirtualMedia {
+		then := bmc.AsUsual
+		if in.Disk {
+			then = bmc.FromDisk
+		}
+		if err := a.drives.Eject(ctx, in.Fence, then); err != nil {
+			return struct{}{}, err
+		}
+	}
+	err = a.write(ctx, in.Fence, func(tx store.Tx) error {
+		n, err := baremetal.Nodes.Find(ctx, tx, n.UUID, false)
+		if err != nil {
+			return err
+		}
+		known, err := nodes.Expect(a.box, n, "")
+		if err != nil {
+			return err
+		}
+		if err := baremetal.DropBootFile(ctx, tx, n.UUID); err != nil {
+			return err
+		}
+		return baremetal.SetInternal(ctx, tx, n.UUID, known.Info, known.Secrets)
+	})
+	if err != nil || file == nil {
+		return struct{}{}, err
+	}
+	// Another conductor removes its own (server.go).
+	if err := os.Remove(filepath.Join(a.Dir, file.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return struct{}{}, fmt.Errorf("remove a boot image: %w", err)
+	}
+	return struct{}{}, nil
+}
+
+// node reads the fenced operation's node. Errors: Superseded.
+func (a *Activities) node(ctx context.Context, fence steps.Fence) (*baremetal.Node, error) {
+	_, id, _, _ := operations.ParseID(fence.OperationID)
+	if err := a.engine.PeekFence(ctx, a.db.Pool, fence); err != nil {
+		return nil, err
+	}
+	return baremetal.Nodes.Find(ctx, a.db.Pool, id, false)
+}
+
+// write changes the database if the operation still has its node. Errors: Superseded.
+func (a *Activities) write(ctx context.Context, fence steps.Fence, change func(store.Tx) error) error {
+	return a.db.InTx(ctx, func(tx store.Tx) error {
+		if _, err := a.engine.CheckFence(ctx, tx, fence); err != nil {
+			return err
+		}
+		return change(tx)
+	})
+}
+
+// expect says in the node's row that a new ramdisk is about to be booted, and from
+// which file; said before by the same operation, it stays so. A medium that is
+// there already has no token: that ramdisk asks for its own.
+func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, withToken bool) (name, token string, err error) {
+	err = a.write(ctx, fence, func(tx store.Tx) error {
+		n, err := baremetal.Nodes.Find(ctx, tx, id, false)
+		if err != nil {
+			return err
+		}
+		file, err := baremetal.BootFileOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if file != nil && file.OperationID == fence.OperationID {
+			name = file.Name
+			if file.Conductor != a.Conductor {
+				file.Conductor = a.Conductor
+				if err := baremetal.KeepBootFile(ctx, tx, *file); err != nil {
+					return err
+				}
+			}
+			token, err = nodes.Token(a.box, n)
+			return err
+		}
+		if withToken {
+			secret := make([]byte, 32)
+			if _, err := rand.Read(secret); err != nil {
+				return fmt.Errorf("a ramdisk's token: %w", err)
+			}
+			token = base64.RawURLEncoding.EncodeToString(secret)
+		}
+		known, err := nodes.Expect(a.box, n, token)
+		if err != nil {
+			return err
+		}
+		if err := baremetal.SetInternal(ctx, tx, id, known.Info, known.Secrets); err != nil {
+			return err
+		}
+		name = strings.ToLower(rand.Text()) + ".iso"
+		return baremetal.KeepBootFile(ctx, tx, baremetal.BootFile{NodeUUID: id, OperationID: fence.OperationID, Name: name, Conductor: a.Conductor})
+	})
+	return name, token, err
+}
+
+// told is what the ramdisk's kernel is told (contracts: agent-protocol.json,
+// kernel_parameters).
+func (a *Activities) told(token string, more []string) []string {
+	return append(append([]string{}, more...), "boot_method=vmedia", "ipa-api-url="+a.API, "ipa-agent-token="+token)
+}

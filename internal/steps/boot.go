@@ -1,0 +1,59 @@
+package steps
+
+// Family boot: what a node's machine is started from. The conductor that does it
+// makes what is booted and serves it; every input carries the operation's fence.
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// BootRamdiskIn has a node start its ramdisk the next time that it is turned on.
+type BootRamdiskIn struct {
+	Fence Fence `json:"fence"`
+	// Rescue boots the ramdisk that rescues; otherwise the one that deploys.
+	Rescue bool `json:"rescue,omitempty"`
+}
+
+// BootClearIn has a node start as it would by itself.
+type BootClearIn struct {
+	Fence Fence `json:"fence"`
+	// Disk has it start from its disk from now on.
+	Disk bool `json:"disk,omitempty"`
+}
+
+// BootActivities is implemented by activities/boot. Every method is idempotent by
+// observing before it acts.
+type BootActivities interface {
+	// Ramdisk: a medium with the node's ramdisk is in its drive, and it starts from
+	// there once. Nothing is known of any ramdisk from before the operation. Errors:
+	// Invalid (the row doesn't say what is booted, or the BMC refuses), Unavailable,
+	// Superseded.
+	Ramdisk(context.Context, BootRamdiskIn) (struct{}, error)
+	// Clear is the undo: nothing is in the drive, no file of the node's is served, and
+	// nothing is known of a ramdisk. Errors: as Ramdisk.
+	Clear(context.Context, BootClearIn) (struct{}, error)
+}
+
+// Boot is the family's caller.
+var Boot bootSteps
+
+type bootSteps struct{}
+
+var (
+	bootRamdisk = conductorStep("boot.Ramdisk")
+	bootClear   = conductorStep("boot.Clear")
+)
+
+// Ramdisk has a node start its ramdisk, by a conductor of its group.
+func (bootSteps) Ramdisk(ctx workflow.Context, group string, in BootRamdiskIn) error {
+	_, err := call[struct{}](ctx, bootRamdisk, ConductorQueue(group), in)
+	return err
+}
+
+// Clear has a node start as it would by itself, by a conductor of its group.
+func (bootSteps) Clear(ctx workflow.Context, group string, in BootClearIn) error {
+	_, err := call[struct{}](ctx, bootClear, ConductorQueue(group), in)
+	return err
+}

@@ -1,0 +1,84 @@
+package baremetal
+
+// Files that nodes are booted from, and what is expected of a node's ramdisk.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast.dev/internal/store"
+)
+
+// BootFile is the one that a node is booted from.
+type BootFile struct {
+	NodeUUID, OperationID, Name, Conductor string
+}
+
+// BootFileOf is a node's; nil if it has none.
+func BootFileOf(ctx context.Context, q store.Queryer, nodeUUID string) (*BootFile, error) {
+	return bootFile(ctx, q, "node_uuid = $1", nodeUUID)
+}
+
+// BootFileNamed is the one that is served as a name; nil if there is none.
+func BootFileNamed(ctx context.Context, q store.Queryer, name string) (*BootFile, error) {
+	return bootFile(ctx, q, "name = $1", name)
+}
+
+func bootFile(ctx context.Context, q store.Queryer, where, arg string) (*BootFile, error) {
+	f := &BootFile{}
+	err := q.QueryRow(ctx, `SELECT node_uuid::text, operation_id, name, conductor FROM baremetal.boot_files WHERE `+where, arg).
+		Scan(&f.NodeUUID, &f.OperationID, &f.Name, &f.Conductor)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("boot file: %w", store.Translate(err))
+	}
+	return f, nil
+}
+
+// BootFilesOf are the names of those that a conductor has.
+func BootFilesOf(ctx context.Context, q store.Queryer, conductor string) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT name FROM baremetal.boot_files WHERE conductor = $1`, conductor)
+	if err != nil {
+		return nil, fmt.Errorf("boot files of %s: %w", conductor, store.Translate(err))
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("boot files of %s: %w", conductor, store.Translate(err))
+	}
+	return names, nil
+}
+
+// KeepBootFile says that a node is booted from a file, and from no other.
+func KeepBootFile(ctx context.Context, tx store.Tx, f BootFile) error {
+	_, err := tx.Exec(ctx, `INSERT INTO baremetal.boot_files (node_uuid, operation_id, name, conductor) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (node_uuid) DO UPDATE SET operation_id = $2, name = $3, conductor = $4, created_at = now()`, f.NodeUUID, f.OperationID, f.Name, f.Conductor)
+	if err != nil {
+		return fmt.Errorf("boot file of node %s: %w", f.NodeUUID, store.Translate(err))
+	}
+	return nil
+}
+
+// DropBootFile says that a node is booted from no file.
+func DropBootFile(ctx context.Context, tx store.Tx, nodeUUID string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM baremetal.boot_files WHERE node_uuid = $1`, nodeUUID)
+	if err != nil {
+		return fmt.Errorf("boot file of node %s: %w", nodeUUID, store.Translate(err))
+	}
+	return nil
+}
+
+// SetInternal replaces what operations and ramdisks have written down of a node, for
+// who has checked the fence.
+func SetInternal(ctx context.Context, tx store.Tx, id string, info json.RawMessage, secrets []byte) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET driver_internal_info = $2::jsonb, secrets = $3 WHERE uuid = $1`, id, info, secrets)
+	if err != nil {
+		return fmt.Errorf("what is known of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
