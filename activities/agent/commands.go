@@ -160,6 +160,9 @@ func (s *session) tell(ctx context.Context, in steps.AgentCommandIn, place spot)
 	return told, s.db.InTx(ctx, func(tx store.Tx) error { return baremetal.AnswerAct(ctx, tx, in.Of, in.Name) })
 }
 
+// writeImage is the step of deployments whose arguments are in the node's row.
+const writeImage = "write_image"
+
 // words are what the ramdisk is told.
 func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name string, params any, err error) {
 	if in.Step == nil {
@@ -174,6 +177,13 @@ func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name stri
 	}
 	step := map[string]any{"interface": in.Step.Interface, "step": in.Step.Step, "priority": in.Step.Priority, "args": in.Step.Args,
 		"reboot_requested": in.Step.RebootRequested, "abortable": in.Step.Abortable}
+	if in.Phase == steps.AgentDeploy && in.Step.Step == writeImage {
+		args, err := s.imageArgs()
+		if err != nil {
+			return "", nil, err
+		}
+		step["args"] = args
+	}
 	about["step"], about[string(in.Phase)+"_version"] = step, s.known["hardware_manager_version"]
 	return fmt.Sprintf("%s.execute_%s_step", in.Phase, in.Phase), about, nil
 }

@@ -108,6 +108,9 @@ func (a *API) provision(r *rest.Request, tx store.Tx, n *baremetal.Node, all *as
 	if err != nil {
 		return begun{}, err
 	}
+	if err := mayDrive(r, all); err != nil {
+		return begun{}, err
+	}
 	if err := fits(r, all); err != nil {
 		return begun{}, err
 	}

@@ -22,6 +22,7 @@ type place struct {
 type verb func(*API, *rest.Request, store.Tx, *baremetal.Node, *asked) (begun, error)
 
 var verbs = map[place]verb{
+	{event: provision.EventDeploy}:                 deploy,
 	{event: provision.EventManage}:                 moved,
 	{provision.EventManage, provision.Enroll}:      manage,
 	{provision.EventAbort, provision.CleanWait}:    abort,

@@ -67,6 +67,9 @@ const (
 	// EffectRescue: a guest on a host that runs from a rescue image, or is about
 	// to. Ref is the server id.
 	EffectRescue EffectKind = "rescue"
+	// EffectRamdisk: a node's ramdisk, the medium in its drive that it is booted from,
+	// and what the machine is told to start from. Ref is the node's id.
+	EffectRamdisk EffectKind = "ramdisk"
 )
 
 // EffectState is how far an effect has come.

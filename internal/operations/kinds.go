@@ -110,6 +110,8 @@ const (
 	NodePower Kind = "node.power"
 	// NodeManage looks whether a node that was enrolled can be reached.
 	NodeManage Kind = "node.manage"
+	// NodeDeploy writes an image to a node and has it start from that.
+	NodeDeploy Kind = "node.deploy"
 	// NodeRecover ends an operation whose workflow died by other hands than the
 	// engine's: it is finished forward past its point of no return, or undone.
 	NodeRecover Kind = "node.recover"
@@ -203,6 +205,8 @@ const (
 	StepMove     = "move"
 	// StepPower is a change of a node's power.
 	StepPower = "power"
+	// StepStart is a node's start from its disk.
+	StepStart = "start"
 	// StepVerify is a look at a node's BMC.
 	StepVerify = "verify"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
@@ -265,7 +269,8 @@ var specs = []Spec{
 
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
-	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
+	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
+	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart}, Deadline: 24 * time.Hour},
 }
 
 // traversalDeadline is longer than any timeout that a stack may ask for: that

@@ -19,6 +19,8 @@ type NodeBrief struct {
 	// ProvisionState and PowerState are as clients see them; empty is null.
 	ProvisionState string `json:"provision_state"`
 	PowerState     string `json:"power_state,omitempty"`
+	// DeployInterface names what deploys it.
+	DeployInterface string `json:"deploy_interface,omitempty"`
 	// RamdiskHeard is when the node's ramdisk has said last that it is alive; zero if
 	// it hasn't since it was booted.
 	RamdiskHeard time.Time `json:"ramdisk_heard,omitzero"`

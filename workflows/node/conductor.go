@@ -25,7 +25,11 @@ var errNoConductor = faults.New(faults.Unavailable, "NoConductor", "no conductor
 // onConductor runs f, a step on the conductors' queue, and repeats it while none
 // of them takes it: one that was killed has others beside it, or comes back.
 func onConductor(s *saga.Saga, f func(workflow.Context) error) error {
-	ctx := s.Context()
+	return conducted(s.Context(), f)
+}
+
+// conducted is onConductor on a context of its own, as an undo has one.
+func conducted(ctx workflow.Context, f func(workflow.Context) error) error {
 	for begun := workflow.Now(ctx); ; {
 		err := f(ctx)
 		if !steps.IsHostSilent(err) {

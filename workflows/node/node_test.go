@@ -38,6 +38,20 @@ func moving(kind operations.Kind, state provision.State, change ...func(*world))
 	}
 }
 
+// deploying is a node that an image is to be written to.
+func deploying(change ...func(*world)) func() *world {
+	return moving(operations.NodeDeploy, provision.Deploying, change...)
+}
+
+// booted is a node whose lost operation has booted its ramdisk.
+func booted(w *world) {
+	w.medium, w.ramdisk, w.power = true, true, provision.PowerOn
+	w.Effects = []operations.Effect{{Seq: 1, Kind: operations.EffectRamdisk, Ref: "n", Attempt: 1, State: operations.Intended}}
+}
+
+// busy is a ramdisk that takes its time.
+func busy(w *world) { w.slowly = 2 }
+
 func slow(w *world)   { w.pending = 3 }
 func broken(w *world) { w.broken = true }
 func blind(w *world)  { w.broken, w.blind = true, true }
@@ -67,6 +81,15 @@ var scenes = []workflowtest.Scene[*world]{
 		Ends: "failed, enroll: Failed to get power state for node n. Error: it can't work"},
 	{Name: "lost when it was verified", World: moving(operations.NodeManage, provision.Verifying, lostAt(operations.StepVerify)),
 		Ends: "done, enroll: The manage was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "deployed slowly", World: deploying(busy), Ends: "done, power on, active"},
+	{Name: "deployed with an image that is wrong", World: deploying(func(w *world) { w.refuses = "deploy/deploy.write_image" }),
+		Ends: "failed, deploy failed: Agent returned error for deploy step deploy.write_image on node n : it can't work."},
+	{Name: "deployed with a ramdisk that is never heard", World: deploying(func(w *world) { w.silent = true }),
+		Ends: "failed, deploy failed: Timeout reached while waiting for callback for node"},
+	{Name: "deployed though it isn't there", World: deploying(func(w *world) { w.deploys = "fake" }), Ends: "done, active"},
+	{Name: "lost while its image was written", World: deploying(lostAt(operations.StepImage), booted),
+		Ends: "done, deploy failed: The deploy was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "lost when it was started", World: deploying(lostAt(operations.StepStart), booted), Ends: "done, power on, active"},
 }
 
 var play = workflowtest.Play[*world]{Workflows: Workflows, Scenes: scenes, Allowed: allowed, Strikes: []workflowtest.Strike{
@@ -79,10 +102,11 @@ var noneTakesIt = temporal.NewHeartbeatTimeoutError()
 // used fails it.
 func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	if strings.HasPrefix(s.Name, "cancelled") {
-		beyond := step == "bmc.Power" || step == "records.Finish" && w.Kind == operations.NodePower || w.Spec().Forward()
+		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Kind == operations.NodeDeploy && w.disk || step == "records.Finish" && w.Kind != operations.NodeManage || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
-	return strings.HasPrefix(step, "bmc.") && s.Times != 3 && strings.HasPrefix(end, "failed")
+	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")
+	return conductors && s.Times != 3 && strings.HasPrefix(end, "failed")
 }
 
 func TestEvery(t *testing.T) {

@@ -51,7 +51,7 @@ func power(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if err := s.Step(operations.StepPower, saga.Move{Host: s.Begun.Node.Conductor}); err != nil {
 		return unchanged(), err
 	}
-	found, err := changePower(s, asked)
+	found, err := changePower(s, operations.StepPower, asked)
 	if err == nil {
 		return as(found), nil
 	}
@@ -69,8 +69,8 @@ func power(s *saga.Saga) (*steps.NodeOutcome, error) {
 const glance = 30 * time.Second
 
 // changePower calls the step until the node is where it should be.
-func changePower(s *saga.Saga, asked steps.NodePowerInput) (found steps.NodePowerOut, err error) {
-	in := steps.NodePowerIn{Fence: s.Fence, Of: origin(s), Name: operations.StepPower, Target: asked.Target, Timeout: asked.Timeout}
+func changePower(s *saga.Saga, name string, asked steps.NodePowerInput) (found steps.NodePowerOut, err error) {
+	in := steps.NodePowerIn{Fence: s.Fence, Of: origin(s), Name: name, Target: asked.Target, Timeout: asked.Timeout}
 	for {
 		err = onConductor(s, func(ctx workflow.Context) (err error) {
 			found, err = steps.BMC.Power(ctx, s.Begun.Node.Group, in)

@@ -39,11 +39,12 @@ type recovery struct {
 var recoveries = map[operations.Kind]recovery{
 	operations.NodePower:  {finish: power, undone: unchanged},
 	operations.NodeManage: {undone: failed},
+	operations.NodeDeploy: {finish: startInstance, undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.
 func Recover(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.Begin(ctx, ref, undos)
 	if s == nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type story func(*saga.Saga) (*steps.NodeOutcome, error)
 // transition carries an operation out that is shown by its node's provision state.
 // Aborted is what the user reads if somebody has had it ended.
 func transition(ctx workflow.Context, ref steps.Ref, tell story, aborted string) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.Begin(ctx, ref, undos)
 	if s == nil {
 		return err
 	}

@@ -5,9 +5,11 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/workflowtest"
@@ -21,6 +23,17 @@ type world struct {
 	power         provision.Power
 	pending       int
 	broken, blind bool
+	// refuses is the step of the ramdisk that it fails, silent one that doesn't call
+	// back, slowly how often each of its commands asks for more time.
+	refuses string
+	silent  bool
+	slowly  int
+	// medium says that the ramdisk is in the drive, disk that the machine starts from
+	// its disk; ramdisk that the ramdisk runs, and told what it was told.
+	medium, disk, ramdisk bool
+	told                  []string
+	// deploys is what deploys the node.
+	deploys string
 	// was is where the node is in its life.
 	was provision.Position
 
@@ -32,11 +45,14 @@ type world struct {
 var errBad = faults.New(faults.Invalid, "Bad", "it can't work")
 
 func (w *world) String() string {
-	return fmt.Sprintf("%s finished %d as %q: %+v, power %s, sent %v, %v", w.Step, w.Finished, w.Result, w.outcome, w.power, w.sent, w.was)
+	return fmt.Sprintf("%s finished %d as %q: %+v, power %s, sent %v, %v, medium %t, told %v", w.Step, w.Finished, w.Result, w.outcome, w.power, w.sent, w.was, w.medium, w.told)
 }
 
 func (w *world) Brief(out *steps.BeginOut) {
-	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", ProvisionState: string(w.was.State)}
+	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", ProvisionState: string(w.was.State), DeployInterface: w.deploys}
+	if w.ramdisk && !w.silent {
+		out.Node.RamdiskHeard = workflowtest.Epoch
+	}
 }
 
 // Move and Publish keep the node's place as internal/store/baremetal does.
@@ -61,7 +77,9 @@ func (w *world) Publish(in steps.FinishIn) {
 	}
 }
 
-func (w *world) Families() map[string]any { return map[string]any{"bmc": bmc{w}} }
+func (w *world) Families() map[string]any {
+	return map[string]any{"bmc": bmc{w}, "boot": boot{w}, "agent": agent{w}}
+}
 
 type bmc struct{ w *world }
 
@@ -74,7 +92,7 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 		if in.Target == "" {
 			return steps.NodePowerOut{PowerState: string(w.power)}, nil
 		}
-		if !w.Spec().Beyond(w.Step) {
+		if w.Kind == operations.NodePower && !w.Spec().Beyond(w.Step) {
 			w.Broke("the BMC was told something before the step was written")
 		}
 		if w.broken {
@@ -86,6 +104,7 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 			return steps.NodePowerOut{PowerState: string(w.power), Pending: true}, nil
 		}
 		w.power = provision.Power(in.Target).Target()
+		w.ramdisk = w.power == provision.PowerOn && w.medium
 		return steps.NodePowerOut{PowerState: string(w.power)}, nil
 	})
 }
@@ -98,6 +117,60 @@ func (b bmc) Verify(_ context.Context, in steps.NodeIn) (steps.NodeVerifyOut, er
 			return out, errBad
 		}
 		return steps.NodeVerifyOut{PowerState: string(w.power), BootMode: provision.UEFI}, nil
+	})
+}
+
+// boot is what the machine is started from.
+type boot struct{ w *world }
+
+func (b boot) Ramdisk(_ context.Context, in steps.BootRamdiskIn) (struct{}, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "boot.Ramdisk", in.Fence, func() (out struct{}, err error) {
+		if len(w.Effects) == 0 {
+			w.Broke("a medium was inserted before its line was written")
+		}
+		w.medium = true
+		return out, nil
+	})
+}
+
+func (b boot) Clear(_ context.Context, in steps.BootClearIn) (struct{}, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "boot.Clear", in.Fence, func() (out struct{}, err error) {
+		w.medium, w.ramdisk, w.disk = false, false, in.Disk
+		return out, nil
+	})
+}
+
+// agent is the ramdisk.
+type agent struct{ w *world }
+
+func (a agent) Steps(_ context.Context, in steps.AgentStepsIn) (steps.AgentStepsOut, error) {
+	w := a.w
+	return workflowtest.Fenced(w, "agent.Steps", in.Fence, func() (out steps.AgentStepsOut, err error) {
+		return steps.AgentStepsOut{Steps: []steps.NodeStep{{Interface: "raid", Step: "late", Priority: 70}, {Interface: "deploy", Step: "write_image"},
+			{Interface: "deploy", Step: "early", Priority: 90}, {Interface: "deploy", Step: "never"}}}, nil
+	})
+}
+
+func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentCommandOut, error) {
+	w := a.w
+	return workflowtest.Fenced(w, "agent.Command", in.Fence, func() (out steps.AgentCommandOut, err error) {
+		if !w.ramdisk {
+			w.Broke("a ramdisk is told %s that doesn't run", in.Name)
+		}
+		if !slices.Contains(w.told, in.Name) {
+			w.told = append(w.told, in.Name)
+			w.pending = w.slowly
+		}
+		switch {
+		case in.Name == w.refuses:
+			return out, errBad
+		case w.pending > 0:
+			w.pending--
+			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
+		}
+		return steps.AgentCommandOut{State: steps.AgentDone}, nil
 	})
 }
 
@@ -114,7 +187,14 @@ func (w *world) Check(t *testing.T) {
 	if w.was.State.Transient() {
 		t.Errorf("the operation is over, and the node is in %q", w.was.State)
 	}
-	if len(w.sent) > 1 {
+	if w.medium {
+		for _, e := range w.Effects {
+			if e.Kind == operations.EffectRamdisk && e.State != operations.Intended {
+				t.Errorf("the medium is in the drive, and the ledger says that it is %s", e.State)
+			}
+		}
+	}
+	if len(w.sent) > 1 && w.was.State == "" {
 		t.Errorf("it was sent under more than one name: %v", w.sent)
 	}
 }

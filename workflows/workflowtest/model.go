@@ -44,6 +44,8 @@ type Model struct {
 	Result          operations.Result
 	Fault           *steps.Fault
 	Calls           []string
+	// Effects are the ledger.
+	Effects []operations.Effect
 
 	mu         sync.Mutex
 	generation int64
@@ -154,7 +156,7 @@ func (r rows) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, error)
 			since = Epoch
 		}
 		out := steps.BeginOut{Verdict: steps.Run, Kind: m.Kind, Generation: m.generation, Deadline: since.Add(m.Spec().Deadline), Step: m.Step,
-			CancelRequested: m.CancelRequested, Recovers: m.Recovers, Input: m.Input}
+			CancelRequested: m.CancelRequested, Recovers: m.Recovers, Input: m.Input, Effects: slices.Clone(m.Effects)}
 		r.w.Brief(&out)
 		return out, nil
 	})
@@ -172,8 +174,13 @@ func (r rows) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOut, 
 			if mover, ok := r.w.(Mover); ok && in.Node != nil {
 				mover.Move(*in.Node)
 			}
+			for _, e := range in.Intend {
+				e.Seq, e.State = len(m.Effects)+1, operations.Intended
+				m.Effects = append(m.Effects, e)
+			}
 		}
-		return steps.AdvanceOut{Step: m.Step, CancelRequested: m.CancelRequested}, nil
+		m.settle(in.Settle)
+		return steps.AdvanceOut{Step: m.Step, CancelRequested: m.CancelRequested, Effects: slices.Clone(m.Effects)}, nil
 	})
 }
 
@@ -205,6 +212,17 @@ func (r rows) Finish(_ context.Context, in steps.FinishIn) (steps.FinishOut, err
 		r.w.Publish(in)
 		return out, nil
 	})
+}
+
+// settle says what became of effects.
+func (m *Model) settle(settled []steps.Settlement) {
+	for _, s := range settled {
+		for i := range m.Effects {
+			if m.Effects[i].Seq == s.Seq {
+				m.Effects[i].State = s.State
+			}
+		}
+	}
 }
 
 // stepsOf are the methods of a world that are registered as steps, by name.

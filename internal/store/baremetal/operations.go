@@ -40,6 +40,9 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if n.PowerState != nil {
 		b.PowerState = *n.PowerState
 	}
+	if n.DeployInterface != nil {
+		b.DeployInterface = *n.DeployInterface
+	}
 	b.RamdiskHeard = ramdiskHeard(n)
 	return b, nil
 }

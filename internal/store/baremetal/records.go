@@ -39,6 +39,7 @@ const longestHistory = 300
 // operation of a kind; others are unknown, as in the original.
 var eventTypes = map[operations.Kind]string{
 	operations.NodeManage: "verify",
+	operations.NodeDeploy: "provision",
 }
 
 // remember writes an error in a node's history, as of the operation that has the

@@ -1,0 +1,119 @@
+package agent
+
+// Config drives: made of what instance_info says, as a ramdisk takes them.
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/iso"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/pyjson"
+)
+
+// maxDrive is what fits into the partition of a config drive.
+const maxDrive = 64 << 20
+
+// imageArgs are what a ramdisk is told to write: the image, and the config drive,
+// which it reads at either place.
+func (s *session) imageArgs() (map[string]any, error) {
+	instance, err := nodes.InstanceInfo(s.box, s.node)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := nodes.DriverInfo(s.box, s.node)
+	if err != nil {
+		return nil, err
+	}
+	if err := instance.MayDeploy(); err != nil {
+		return nil, err
+	}
+	image := instance.ImageInfo(driver)
+	args := map[string]any{"image_info": image}
+	switch drive := instance.ConfigDrive().(type) {
+	case string:
+		image["configdrive"], args["configdrive"] = drive, drive
+	case *pyjson.Object:
+		text, err := s.drive(drive)
+		if err != nil {
+			return nil, err
+		}
+		image["configdrive"], args["configdrive"] = text, text
+	}
+	return args, nil
+}
+
+// driveFiles are the files of a config drive, by the names of their content.
+var driveFiles = map[string]string{"meta_data": "meta_data.json", "network_data": "network_data.json", "user_data": "user_data", "vendor_data": "vendor_data2.json"}
+
+// drive makes a config drive, gzipped and in base64. Errors: Invalid, it is too large.
+func (s *session) drive(of *pyjson.Object) (text string, err error) {
+	meta := &pyjson.Object{}
+	if given, ok := of.Get("meta_data"); ok {
+		if object, ok := given.(*pyjson.Object); ok {
+			meta = object
+		}
+	}
+	if _, named := meta.Get("uuid"); !named {
+		meta.Set("uuid", s.node.UUID)
+	}
+	if _, named := meta.Get("name"); !named && s.node.Name != nil {
+		meta.Set("name", *s.node.Name)
+	}
+	files := map[string]iso.Source{}
+	for key, name := range driveFiles {
+		value, given := of.Get(key)
+		if key == "meta_data" {
+			value, given = meta, true
+		}
+		if !given || value == nil {
+			continue
+		}
+		content, err := json.Marshal(value)
+		if err != nil {
+			return "", fmt.Errorf("config drive: %w", err)
+		}
+		if plain, ok := value.(string); ok && key == "user_data" {
+			content = []byte(plain)
+		}
+		for _, version := range []string{"latest", "2012-08-10"} {
+			files["openstack/"+version+"/"+name] = iso.Source{Content: content}
+		}
+	}
+	dir, err := os.MkdirTemp("", "drive")
+	if err != nil {
+		return "", fmt.Errorf("config drive: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	name := filepath.Join(dir, "drive.iso")
+	if err := iso.Write(name, iso.Image{Label: "config-2", Files: files}); err != nil {
+		return "", err
+	}
+	return pack(name)
+}
+
+func pack(name string) (text string, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("config drive: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var packed bytes.Buffer
+	to := gzip.NewWriter(&packed)
+	n, err := io.Copy(to, io.LimitReader(f, maxDrive+1))
+	if err := errors.Join(err, to.Close()); err != nil {
+		return "", fmt.Errorf("config drive: %w", err)
+	}
+	if n > maxDrive {
+		return "", faults.New(faults.Invalid, "ConfigDriveTooLarge", "the config drive is larger than %d MiB", maxDrive>>20)
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}

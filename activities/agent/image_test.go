@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/iso"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/steps"
+)
+
+// instance has the node's row have an image and a config drive, which is a secret.
+func (w *world) instance(info map[string]any, drive any) {
+	w.Helper()
+	kept := map[string]any{"driver_internal_info": map[string]any{"/agent_secret_token": "a-token-of-more-than-thirty-two-characters"}}
+	if drive != nil {
+		info["configdrive"] = "******"
+		kept["instance_info"] = map[string]any{"/configdrive": drive}
+	}
+	text, err := json.Marshal(info)
+	if err != nil {
+		w.Fatal(err)
+	}
+	sealed, err := json.Marshal(kept)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := w.db.Pool.Exec(w.Context(), `UPDATE baremetal.nodes SET name = 'node-1', instance_info = $1::jsonb, secrets = $2`, text, w.box.Seal(sealed, nodes.Place(w.node))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) write() steps.AgentCommandIn {
+	return steps.AgentCommandIn{Fence: w.fence, Of: w.fence.OperationID, Name: "deploy/write_image", Phase: steps.AgentDeploy,
+		Step: &steps.NodeStep{Interface: "deploy", Step: "write_image", Priority: 80}}
+}
+
+// The ramdisk writes the image that the row names, once it has been checked, and the
+// config drive that is made of what the row has.
+func TestAnImage(t *testing.T) {
+	t.Parallel()
+	disk := []byte(strings.Repeat("disk", 1000))
+	sum := sha256.Sum256(disk)
+	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = out.Write(disk) }))
+	t.Cleanup(files.Close)
+	for name, c := range map[string]struct {
+		info  map[string]any
+		drive any
+		code  string
+		files map[string]string
+	}{
+		"with a drive of parts": {info: map[string]any{"image_os_hash_algo": "sha256", "image_os_hash_value": hex.EncodeToString(sum[:])},
+			drive: map[string]any{"meta_data": map[string]any{"hostname": "h"}, "user_data": "#cloud-config", "network_data": map[string]any{"links": []any{}}},
+			files: map[string]string{"meta_data.json": `{"hostname":"h","uuid":"5f0c8b9e-6a3d-4f43-9a51-0c2b7f0e1d11","name":"node-1"}`, "user_data": "#cloud-config", "network_data.json": `{"links":[]}`}},
+		"without one":      {info: map[string]any{"image_checksum": hex.EncodeToString(sum[:])}},
+		"that is another":  {info: map[string]any{"image_checksum": strings.Repeat("0", 64)}, code: "AgentCommandFailed"},
+		"that isn't named": {info: map[string]any{"image_source": "", "image_checksum": strings.Repeat("0", 64)}, code: "MissingParameterValue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			if _, given := c.info["image_source"]; !given {
+				c.info["image_source"] = files.URL + "/image.raw"
+			}
+			w.instance(c.info, c.drive)
+			out, err := w.command(w.write())
+			if c.code != "" {
+				if err == nil || faults.As(err).Code != c.code || w.machine.Content().SHA256 != "" {
+					t.Errorf("%+v, %v", out, err)
+				}
+				return
+			}
+			content := w.machine.Content()
+			if err != nil || out.State != steps.AgentDone || content.SHA256 != hex.EncodeToString(sum[:]) || (content.ConfigDrive != nil) != (c.drive != nil) {
+				t.Fatalf("%+v, %v, %d bytes", out, err, content.Size)
+			}
+			if c.drive == nil {
+				return
+			}
+			at := filepath.Join(t.TempDir(), "drive.iso")
+			if err := os.WriteFile(at, content.ConfigDrive, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for name := range c.files {
+				names = append(names, "openstack/latest/"+name)
+			}
+			label, found, err := iso.Read(at, names...)
+			if err != nil || label != "config-2" {
+				t.Fatalf("%q, %v", label, err)
+			}
+			for name, want := range c.files {
+				if got := string(found["openstack/latest/"+name]); got != want {
+					t.Errorf("%s is %s, want %s", name, got, want)
+				}
+			}
+		})
+	}
+}

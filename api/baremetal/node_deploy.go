@@ -1,0 +1,165 @@
+package baremetal
+
+// PUT /nodes/{node}/states/provision: active and deploy, which write an image to a
+// node's disk.
+
+import (
+	"encoding/json"
+	"strings"
+
+	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// Versions since which config drives may be more.
+const (
+	driveOfObjectSince = 56
+	driveVendorSince   = 59
+	driveRebuildSince  = 35
+)
+
+// base64Letters are those of a config drive's text.
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\n"
+
+// mayDrive says whether the request may bring the config drive that it brings.
+func mayDrive(r *rest.Request, all *asked) error {
+	refuse := func(format string, args ...any) error {
+		return faults.New(faults.Invalid, "ClientSideError", format, args...)
+	}
+	allowed := []provision.Verb{provision.VerbActive}
+	if r.At(v(driveRebuildSince)) {
+		allowed = append(allowed, provision.VerbRebuild)
+	}
+	switch drive := all.configDrive.(type) {
+	case string:
+		if drive == "" {
+			return nil
+		}
+	case *pyjson.Object:
+		if len(drive.Keys()) == 0 {
+			return nil
+		}
+	default:
+		return nil
+	}
+	known := all.verb == provision.VerbActive || all.verb == provision.VerbRebuild && r.At(v(driveRebuildSince))
+	if !known {
+		words := make([]string, len(allowed))
+		for i, verb := range allowed {
+			words[i] = string(verb)
+		}
+		return refuse("Adding a config drive is only supported when setting provision state to %s", strings.Join(words, ", "))
+	}
+	switch drive := all.configDrive.(type) {
+	case *pyjson.Object:
+		if err := driveObject(drive); err != nil {
+			return err
+		}
+		if !r.At(v(driveOfObjectSince)) {
+			return refuse("Providing a JSON object for configdrive is only supported starting with API version 1.%d", driveOfObjectSince)
+		}
+		if _, given := drive.Get("vendor_data"); given && !r.At(v(driveVendorSince)) {
+			return refuse("Providing vendor_data in configdrive is only supported starting with API version 1.%d", driveVendorSince)
+		}
+	case string:
+		if !strings.Contains(drive, "://") && strings.Trim(drive, base64Letters) != "" {
+			return refuse("Invalid configdrive format: it is neither a JSON, nor a URL, nor a base64 string")
+		}
+	}
+	return nil
+}
+
+// driveObject checks what a config drive is made of.
+func driveObject(drive *pyjson.Object) error {
+	for _, key := range drive.Keys() {
+		value, _ := drive.Get(key)
+		_, object := value.(*pyjson.Object)
+		_, list := value.([]any)
+		_, text := value.(string)
+		ok := value == nil || object
+		switch key {
+		case "meta_data", "network_data", "vendor_data":
+		case "user_data":
+			ok = ok || list || text
+		default:
+			return faults.New(faults.Invalid, "ClientSideError", "Invalid configdrive format: Additional properties are not allowed ('%s' was unexpected)", key)
+		}
+		if !ok {
+			return faults.New(faults.Invalid, "ClientSideError", "Invalid configdrive format: %s is not valid under any of the given schemas", printed(value))
+		}
+	}
+	return nil
+}
+
+// deploy checks what the image is said to be, keeps the config drive with the node
+// and has the image written.
+func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
+	if n.Maintenance {
+		return begun{}, faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", "provisioning", n.UUID)
+	}
+	if len(all.deploySteps) > 0 {
+		return begun{}, faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support deploy_steps (disabled or not implemented).", n.Driver)
+	}
+	if err := a.mayDeploy(n); err != nil {
+		f := faults.As(err)
+		return begun{}, faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to validate deploy or power info for node %s: %s", n.UUID, f.Message)
+	}
+	accepted, err := a.starts(r, tx, n, provision.EventDeploy, provision.None, operations.NodeDeploy, nil)
+	if err != nil || all.configDrive == nil {
+		return accepted, err
+	}
+	return accepted, a.keepDrive(r, tx, n.UUID, all.configDrive)
+}
+
+// mayDeploy says whether the node's drivers can write the image that its row names.
+func (a *API) mayDeploy(n *baremetal.Node) error {
+	if err := nodes.MayPower(a.Secrets, n, provision.PowerOn); err != nil {
+		return err
+	}
+	switch name := word(n.DeployInterface); name {
+	case "fake":
+		return nil
+	case "direct", "autodetect":
+	default:
+		return faults.New(faults.Invalid, "InvalidParameterValue", "this release has no deploy interface \"%s\"", name)
+	}
+	if name := nodes.BootInterface(n); name != nodes.BootVirtualMedia {
+		return faults.New(faults.Invalid, "InvalidParameterValue", "this release deploys by no boot interface \"%s\"", name)
+	}
+	instance, err := nodes.InstanceInfo(a.Secrets, n)
+	if err != nil {
+		return err
+	}
+	return instance.MayDeploy()
+}
+
+// keepDrive has the node's instance_info have a config drive, which is a secret.
+func (a *API) keepDrive(r *rest.Request, tx store.Tx, id string, drive any) error {
+	n, err := baremetal.Nodes.Find(r.Context(), tx, id, false)
+	if err != nil {
+		return err
+	}
+	value, err := a.revealed(n, "instance_info")
+	if err != nil {
+		return err
+	}
+	info, ok := value.(*pyjson.Object)
+	if !ok {
+		info = &pyjson.Object{}
+	}
+	info.Set("configdrive", drive)
+	after := *n
+	if after.InstanceInfo, err = json.Marshal(info); err != nil {
+		return err
+	}
+	if err := a.conceal(&after, n); err != nil {
+		return err
+	}
+	return baremetal.Nodes.Update(r.Context(), tx, &after)
+}
