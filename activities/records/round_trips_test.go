@@ -69,7 +69,7 @@ func TestRoundTripsOfABuild(t *testing.T) {
 		want int
 		do   func() error
 	}{
-		{"Begin", 5, func() error {
+		{"Begin", 4, func() error {
 			out, err := r.Begin(t.Context(), steps.BeginIn{OperationID: operation, RunID: fence.RunID, First: operations.StepSchedule})
 			fence.Generation = out.Generation
 			return err
