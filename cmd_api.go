@@ -186,6 +186,7 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 		ConductorDownAfter: p.cfg.Conductor.HeartbeatTimeout,
 		PowerTimeout:       p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout:   p.cfg.Conductor.SoftPowerOffTimeout,
+		AutomatedClean:     p.cfg.Conductor.AutomatedClean,
 	}, nil
 }
 

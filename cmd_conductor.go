@@ -59,7 +59,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		group.Go(func() error {
 			return workers.RunConductor(ctx, workers.ConductorConfig{
 				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,
-				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types()},
+				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout},
 				BMC:       controllers, Boot: starts,
 				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS}),
 				Steps: workers.NewStepMetrics(p.registry), Log: p.log,

@@ -283,7 +283,7 @@ func TestSuperseded(t *testing.T) {
 // database and done again. However often, a machine is turned once.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "bmc", "bmc.Power", "bmc.Verify")
+	activitytest.Covers(t, "bmc", "bmc.Power", "bmc.Verify", "bmc.CleanStep")
 	for _, driver := range []string{"redfish", "fake"} {
 		for _, target := range []provision.Power{provision.PowerOn, provision.PowerReboot} {
 			t.Run(driver+" "+string(target), func(t *testing.T) {
@@ -344,6 +344,40 @@ func TestVerify(t *testing.T) {
 	}
 	w.fence.Generation--
 	if _, err := w.activities(w.db).Verify(t.Context(), steps.NodeIn{Fence: w.fence}); !faults.Is(err, faults.Superseded) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A step of an interface that does nothing is done, however often; one that the node
+// doesn't have is not.
+func TestCleanStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "fake", nil)
+	for column, value := range map[string]string{"vendor_interface": "fake",
+		"driver_internal_info": `{"clean_steps": [{"interface": "vendor", "step": "log_passthrough"}, {"interface": "raid", "step": "fly"}]}`} {
+		if _, err := w.db.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET `+column+` = $2 WHERE uuid = $1`, w.node.UUID, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var knife computetest.Knife
+	db := knife.Hold(t, w.db)
+	for at := 0; ; at++ {
+		knife.After(at)
+		_, err := w.activities(db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.fence})
+		if !knife.HasCut() {
+			if err != nil {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	for _, index := range []int{-1, 1, 2} {
+		if _, err := w.activities(w.db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.fence, Index: index}); !faults.Is(err, faults.Invalid) {
+			t.Errorf("%d: %v", index, err)
+		}
+	}
+	w.fence.Generation--
+	if _, err := w.activities(w.db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.fence}); !faults.Is(err, faults.Superseded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -121,7 +121,7 @@ func sample(name string) string {
 }
 
 // served are the paths that the table has rows of.
-var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|deploy_templates|shards|allocations|runbooks|inspection_rules|lookup|heartbeat|continue_inspection)`)
+var served = regexp.MustCompile(`^/v1/(nodes|ports|portgroups|chassis|drivers|conductors|deploy_templates|shards|allocations|runbooks|inspection_rules|lookup|heartbeat|continue_inspection)`)
 
 // public are the paths that ramdisks ask without a token.
 var public = regexp.MustCompile(`^/v1/(lookup|heartbeat|continue_inspection)`)

@@ -47,6 +47,8 @@ type resource struct {
 	beside []field
 	// linked is the path of its links where that isn't the one of its list.
 	linked string
+	// key is the field that lists go on from; empty is the row's uuid.
+	key string
 	// whole lists show every field, and know no "detail".
 	whole bool
 	// fieldless lists know no "fields".

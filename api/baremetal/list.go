@@ -204,7 +204,7 @@ func (s *resource) order(r *rest.Request, l *listing) error {
 		l.SortKey = key
 	}
 	l.Descending = direction == "desc"
-	if l.Marker = r.Query.Get("marker"); l.Marker != "" && !baremetal.IsUUID(l.Marker) {
+	if l.Marker = r.Query.Get("marker"); l.Marker != "" && s.key == "" && !baremetal.IsUUID(l.Marker) {
 		return invalid("Expected UUID for marker: %s", l.Marker)
 	}
 	l.next = append(l.next, "sort_key="+url.QueryEscape(key), "sort_dir="+direction)

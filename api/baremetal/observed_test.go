@@ -27,7 +27,7 @@ type exchange struct {
 }
 
 // notServed are parts of the original's API that this table doesn't have.
-var notServed = regexp.MustCompile(`^/v1/(conductors|volume|events)` +
+var notServed = regexp.MustCompile(`^/v1/(volume|events)` +
 	`|/(states/(boot_mode|secure_boot|raid|console)|volume|vmedia|management|validate)(/|$)`)
 
 // meant are answers that are meant to differ, by what was asked, and why.

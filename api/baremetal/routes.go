@@ -38,6 +38,8 @@ type API struct {
 	// PowerTimeout is how long a node may take to come to another power, and
 	// SoftPowerTimeout how long its own system may, where a request says nothing.
 	PowerTimeout, SoftPowerTimeout time.Duration
+	// AutomatedClean has nodes cleaned before they are available that don't say.
+	AutomatedClean bool
 	// MaxPageSize is the most rows on a page.
 	MaxPageSize int
 }
@@ -61,7 +63,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations()),
+		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations()),
 	}
 }
 
@@ -285,5 +287,13 @@ func (a *API) driverOperations() []rest.Operation {
 		{Method: "GET", Path: "/drivers", Policy: rule + "get", Success: 200, Handler: a.listDrivers},
 		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showDriver},
 		{Method: "GET", Path: one + "/properties", Policy: rule + "get_properties", Success: 200, Handler: a.showDriverProperties},
+	}
+}
+
+func (a *API) conductorOperations() []rest.Operation {
+	const rule = "baremetal:conductor:get"
+	return []rest.Operation{
+		{Method: "GET", Path: "/conductors", Versions: from(49), TooOld: notSupported(), Policy: rule, Success: 200, Handler: a.listConductors},
+		{Method: "GET", Path: "/conductors/{conductor}", Versions: from(49), TooOld: notSupported(), Policy: rule, Success: 200, Handler: a.showConductor},
 	}
 }

@@ -25,6 +25,8 @@ var verbs = map[place]verb{
 	{event: provision.EventDeploy}:                 deploy,
 	{event: provision.EventManage}:                 moved,
 	{provision.EventManage, provision.Enroll}:      manage,
+	{event: provision.EventProvide}:                provide,
+	{event: provision.EventClean}:                  clean,
 	{provision.EventAbort, provision.CleanWait}:    abort,
 	{provision.EventAbort, provision.CleanHold}:    abort,
 	{provision.EventAbort, provision.InspectWait}:  abort,

@@ -97,6 +97,8 @@ type Conductor struct {
 	HeartbeatTimeout        time.Duration `koanf:"heartbeat_timeout"`
 	PowerStateChangeTimeout time.Duration `koanf:"power_state_change_timeout"`
 	SoftPowerOffTimeout     time.Duration `koanf:"soft_power_off_timeout"`
+	// AutomatedClean has nodes cleaned before they are available.
+	AutomatedClean bool `koanf:"automated_clean"`
 }
 
 // Compute is what the compute service does by configuration.

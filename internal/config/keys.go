@@ -88,6 +88,7 @@ var keys = []Key{
 	{"conductor.heartbeat_timeout", 60 * time.Second, "A conductor worker not heard of for this long gets no new work (conductor/heartbeat_timeout)."},
 	{"conductor.power_state_change_timeout", 60 * time.Second, "How long a node may take to come to another power (conductor/power_state_change_timeout)."},
 	{"conductor.soft_power_off_timeout", 600 * time.Second, "How long a node's own system may take for it (conductor/soft_power_off_timeout)."},
+	{"conductor.automated_clean", true, "Nodes that don't say are cleaned before they are available (conductor/automated_clean)."},
 
 	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
 	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers and stacks are kept, with their operations; 0 for ever."},

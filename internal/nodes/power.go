@@ -29,17 +29,25 @@ func PowerInterface(n *baremetal.Node) string {
 // MayPower says whether a node's driver can be asked for a change of its power.
 // Errors: Invalid.
 func MayPower(box *secrets.Box, n *baremetal.Node, target provision.Power) error {
-	if PowerInterface(n) == "redfish" {
-		info, err := DriverInfo(box, n)
-		if err != nil {
-			return err
-		}
-		if _, err := info.Redfish(); err != nil {
-			return err
-		}
+	if err := MayBeReached(box, n); err != nil {
+		return err
 	}
 	if !slices.Contains(powers[PowerInterface(n)], target) {
 		return faults.New(faults.Invalid, "InvalidParameterValue", "The driver %s does not support the power state, %s", n.Driver, target)
 	}
 	return nil
+}
+
+// MayBeReached says whether a node's row says how its BMC is reached. Errors:
+// Invalid.
+func MayBeReached(box *secrets.Box, n *baremetal.Node) error {
+	if PowerInterface(n) != "redfish" {
+		return nil
+	}
+	info, err := DriverInfo(box, n)
+	if err != nil {
+		return err
+	}
+	_, err = info.Redfish()
+	return err
 }

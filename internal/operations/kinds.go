@@ -112,6 +112,10 @@ const (
 	NodeManage Kind = "node.manage"
 	// NodeDeploy writes an image to a node and has it start from that.
 	NodeDeploy Kind = "node.deploy"
+	// NodeProvide makes a node available, cleaning it first if that is due; NodeClean
+	// does to it the steps that a user asks for.
+	NodeProvide Kind = "node.provide"
+	NodeClean   Kind = "node.clean"
 	// NodeRecover ends an operation whose workflow died by other hands than the
 	// engine's: it is finished forward past its point of no return, or undone.
 	NodeRecover Kind = "node.recover"
@@ -209,6 +213,8 @@ const (
 	StepStart = "start"
 	// StepVerify is a look at a node's BMC.
 	StepVerify = "verify"
+	// StepClean is a step of cleaning.
+	StepClean = "clean"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
 	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
@@ -270,8 +276,14 @@ var specs = []Spec{
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
 	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
+	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
+	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart}, Deadline: 24 * time.Hour},
 }
+
+// cleanDeadline is as long as a node may be held. What isn't held has the deadline
+// of its state or step.
+const cleanDeadline = 31 * 24 * time.Hour
 
 // traversalDeadline is longer than any timeout that a stack may ask for: that
 // one ends a traversal, and the engine what is left of it.

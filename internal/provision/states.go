@@ -49,6 +49,9 @@ const (
 	AdoptFailed    State = "adopt failed"
 )
 
+// CleanFailure is the fault of a node that a step of cleaning has failed on.
+const CleanFailure = "clean failure"
+
 // Class is what kind of state one is.
 type Class string
 

@@ -58,6 +58,7 @@ type NodeVerifyOut struct {
 // BMCActivities is implemented by activities/bmc. Every method is idempotent by
 // observing before it acts, and by notes of what has been sent.
 type BMCActivities interface {
+	CleanActivities
 	// Power: errors Invalid (the node can't be reached by what its row says, or its
 	// BMC refuses), Conflict (it doesn't come to the state in time), Superseded.
 	Power(context.Context, NodePowerIn) (NodePowerOut, error)

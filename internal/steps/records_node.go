@@ -24,6 +24,11 @@ type NodeBrief struct {
 	// RamdiskHeard is when the node's ramdisk has said last that it is alive; zero if
 	// it hasn't since it was booted.
 	RamdiskHeard time.Time `json:"ramdisk_heard,omitzero"`
+	// Steps are what it is cleaned by, StepIndex is the one that is being done.
+	Steps     []CleanStep `json:"steps,omitempty"`
+	StepIndex int         `json:"step_index,omitempty"`
+	// Heartbeat is when its ramdisk was heard of last; empty if never.
+	Heartbeat string `json:"heartbeat,omitempty"`
 }
 
 // NodeMove is where a node's operation shows it from a step on.
@@ -31,6 +36,9 @@ type NodeMove struct {
 	// State is its provision state: one that an event leads to, or the one that it is
 	// in. While the node waits or is held nobody is shown at work on it.
 	State string `json:"state"`
+	// StepIndex is which of its steps is being done; nil leaves it, one beyond the
+	// last is none.
+	StepIndex *int `json:"step_index,omitempty"`
 }
 
 // NodeOutcome is what a finished operation makes true of a node's row. A nil
@@ -41,7 +49,10 @@ type NodeOutcome struct {
 	// State is where the node has come to in its life; empty leaves it where it is.
 	State string `json:"state,omitempty"`
 	// Failed has the node be where its work fails to, whatever it was at.
-	Failed     bool    `json:"failed,omitempty"`
+	Failed bool `json:"failed,omitempty"`
+	// Fault puts the node into maintenance, with this word for why; the operation's
+	// fault is the reason.
+	Fault      string  `json:"fault,omitempty"`
 	BootMode   *string `json:"boot_mode,omitempty"`
 	SecureBoot *bool   `json:"secure_boot,omitempty"`
 }

@@ -19,5 +19,7 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.NodePower:   Power,
 	operations.NodeDeploy:  Deploy,
 	operations.NodeManage:  Manage,
+	operations.NodeProvide: Provide,
+	operations.NodeClean:   Clean,
 	operations.NodeRecover: Recover,
 }

@@ -52,6 +52,26 @@ func booted(w *world) {
 // busy is a ramdisk that takes its time.
 func busy(w *world) { w.slowly = 2 }
 
+// by has a node be cleaned by steps; a question mark has one be stopped half-way.
+func by(names ...string) func(*world) {
+	return func(w *world) {
+		w.Input = []byte(`{}`)
+		for _, name := range names {
+			plain := strings.TrimSuffix(name, "?")
+			step := steps.CleanStep{Interface: "vendor", Step: plain, Abortable: plain != name}
+			if plain == "pause" {
+				step.Step, step.Seconds = provision.StepWait, 5
+			}
+			w.steps = append(w.steps, step)
+		}
+	}
+}
+
+func refused(w *world) { w.Input = []byte(`{"refused": "it is no step"}`) }
+
+// manual has a node be cleaned because a user asked for it.
+func manual(w *world) { w.was.Target = provision.Manageable }
+
 func slow(w *world)   { w.pending = 3 }
 func broken(w *world) { w.broken = true }
 func blind(w *world)  { w.broken, w.blind = true, true }
@@ -90,6 +110,16 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost while its image was written", World: deploying(lostAt(operations.StepImage), booted),
 		Ends: "done, deploy failed: The deploy was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "lost when it was started", World: deploying(lostAt(operations.StepStart), booted), Ends: "done, power on, active"},
+	{Name: "provided without steps", World: moving(operations.NodeProvide, provision.Cleaning, by()), Ends: "done, available"},
+	{Name: "provided", World: moving(operations.NodeProvide, provision.Cleaning, by("a", "b?")), Ends: "done, available [a b]"},
+	{Name: "cleaned", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a?", "pause", "wait", "b")), Ends: "done, manageable [a b]"},
+	{Name: "cleaned and held", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a", "hold", "b", "hold")), Ends: "done, manageable [a b]"},
+	{Name: "cleaned by its power", World: moving(operations.NodeClean, provision.Cleaning, manual, by("power_on", "reboot", "power_off")), Ends: "done, power off, manageable"},
+	{Name: "cleaned by what it doesn't have", World: moving(operations.NodeClean, provision.Cleaning, manual, refused), Ends: "failed, clean failed: it is no step"},
+	{Name: "failed to clean", World: moving(operations.NodeProvide, provision.Cleaning, by("a"), broken),
+		Ends: "failed, clean failed, clean failure: Node n failed step vendor.a: it can't work"},
+	{Name: "lost when it was cleaned", World: moving(operations.NodeClean, provision.CleanWait, manual, by("a"), lostAt(operations.StepClean)),
+		Ends: "done, clean failed: The clean was interrupted by an operator or a fault of the control plane and has been undone."},
 }
 
 var play = workflowtest.Play[*world]{Workflows: Workflows, Scenes: scenes, Allowed: allowed, Strikes: []workflowtest.Strike{
@@ -102,7 +132,7 @@ var noneTakesIt = temporal.NewHeartbeatTimeoutError()
 // used fails it.
 func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	if strings.HasPrefix(s.Name, "cancelled") {
-		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Kind == operations.NodeDeploy && w.disk || step == "records.Finish" && w.Kind != operations.NodeManage || w.Spec().Forward()
+		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Kind == operations.NodeDeploy && w.disk || step == "records.Finish" && (w.Kind == operations.NodePower || w.Kind == operations.NodeDeploy) || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
 	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")

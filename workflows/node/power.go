@@ -69,10 +69,15 @@ func power(s *saga.Saga) (*steps.NodeOutcome, error) {
 const glance = 30 * time.Second
 
 // changePower calls the step until the node is where it should be.
-func changePower(s *saga.Saga, name string, asked steps.NodePowerInput) (found steps.NodePowerOut, err error) {
+func changePower(s *saga.Saga, name string, asked steps.NodePowerInput) (steps.NodePowerOut, error) {
+	return changePowerIn(s.Context(), s, name, asked)
+}
+
+// changePowerIn is changePower on a context of its own.
+func changePowerIn(ctx workflow.Context, s *saga.Saga, name string, asked steps.NodePowerInput) (found steps.NodePowerOut, err error) {
 	in := steps.NodePowerIn{Fence: s.Fence, Of: origin(s), Name: name, Target: asked.Target, Timeout: asked.Timeout}
 	for {
-		err = onConductor(s, func(ctx workflow.Context) (err error) {
+		err = conducted(ctx, func(ctx workflow.Context) (err error) {
 			found, err = steps.BMC.Power(ctx, s.Begun.Node.Group, in)
 			return err
 		})

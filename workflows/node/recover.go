@@ -12,6 +12,8 @@ package node
 //	power      before the step power as it was; from there on the node is brought to
 //	           the state that was asked for, and what has been sent isn't sent again
 //	manage     the node is in enroll
+//	provide,   the node is in clean failed
+//	clean
 //
 // The user reads what happened as the node's last error unless the work was finished.
 
@@ -38,7 +40,7 @@ type recovery struct {
 
 var recoveries = map[operations.Kind]recovery{
 	operations.NodePower:  {finish: power, undone: unchanged},
-	operations.NodeManage: {undone: failed},
+	operations.NodeManage: {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
 	operations.NodeDeploy: {finish: startInstance, undone: failed},
 }
 

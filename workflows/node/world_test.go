@@ -34,8 +34,15 @@ type world struct {
 	told                  []string
 	// deploys is what deploys the node.
 	deploys string
-	// was is where the node is in its life.
-	was provision.Position
+	// was is where the node is in its life, steps are what it is cleaned by, and index
+	// which of them is being done. Looks is how often it has been looked at while it
+	// was held or waited; the third time somebody has said unhold, or it reported.
+	was   provision.Position
+	steps []steps.CleanStep
+	index int
+	looks int
+	// did are the steps that were done, in their order.
+	did []string
 
 	outcome *steps.NodeOutcome
 	// sent are the names of the acts that the BMC was told of.
@@ -45,18 +52,33 @@ type world struct {
 var errBad = faults.New(faults.Invalid, "Bad", "it can't work")
 
 func (w *world) String() string {
-	return fmt.Sprintf("%s finished %d as %q: %+v, power %s, sent %v, %v, medium %t, told %v", w.Step, w.Finished, w.Result, w.outcome, w.power, w.sent, w.was, w.medium, w.told)
+	return fmt.Sprintf("%s finished %d as %q: %+v, power %s, sent %v, %v, medium %t, told %v, did %v", w.Step, w.Finished, w.Result, w.outcome, w.power, w.sent, w.was, w.medium, w.told, w.did)
 }
 
 func (w *world) Brief(out *steps.BeginOut) {
-	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", ProvisionState: string(w.was.State), DeployInterface: w.deploys}
+	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
+	if w.was.State == provision.CleanHold || w.was.State == provision.CleanWait {
+		w.looks++
+	}
+	if w.looks > 2 {
+		out.Node.Heartbeat = fmt.Sprint(w.looks)
+		if w.was.State == provision.CleanHold {
+			w.was.State = provision.CleanWait
+		}
+	}
+	out.Node.ProvisionState = string(w.was.State)
 }
 
 // Move and Publish keep the node's place as internal/store/baremetal does.
-func (w *world) Move(m steps.NodeMove) { w.to(provision.State(m.State)) }
+func (w *world) Move(m steps.NodeMove) {
+	w.to(provision.State(m.State))
+	if m.StepIndex != nil {
+		w.index = *m.StepIndex
+	}
+}
 
 func (w *world) to(state provision.State) {
 	now, err := w.was.Move(state)
@@ -174,6 +196,22 @@ func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentC
 	})
 }
 
+// CleanStep is done once or many times.
+func (b bmc) CleanStep(_ context.Context, in steps.CleanStepIn) (steps.CleanStepOut, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "bmc.CleanStep", in.Fence, func() (out steps.CleanStepOut, err error) {
+		switch name := w.steps[in.Index].Step; {
+		case in.Index != w.index:
+			w.Broke("step %d is done at step %d", in.Index, w.index)
+		case w.broken:
+			return out, errBad
+		case len(w.did) == 0 || w.did[len(w.did)-1] != name:
+			w.did = append(w.did, name)
+		}
+		return out, nil
+	})
+}
+
 // Check: nobody works on the node, whatever became of it; the row says the machine's power, which was changed under one name.
 func (w *world) Check(t *testing.T) {
 	t.Helper()
@@ -184,7 +222,7 @@ func (w *world) Check(t *testing.T) {
 	if said := w.outcome.PowerState; said != nil && *said != string(w.power) {
 		t.Errorf("the row says %s of a node with %s", *said, w.power)
 	}
-	if w.was.State.Transient() {
+	if w.was.State.Transient() || w.was.State == provision.CleanHold {
 		t.Errorf("the operation is over, and the node is in %q", w.was.State)
 	}
 	if w.medium {
@@ -207,6 +245,12 @@ func (w *world) End() string {
 	}
 	if w.was.State != "" {
 		s += ", " + string(w.was.State)
+	}
+	if len(w.did) > 0 {
+		s += " " + fmt.Sprint(w.did)
+	}
+	if w.outcome != nil && w.outcome.Fault != "" {
+		s += ", " + w.outcome.Fault
 	}
 	if w.Fault != nil {
 		s += ": " + w.Fault.Message

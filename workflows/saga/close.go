@@ -31,8 +31,8 @@ type Outcome struct {
 	// Stack, StackOnFailure and StackOnCancel are the same of a stack. One without
 	// a reason has the fault's.
 	Stack, StackOnFailure, StackOnCancel *steps.StackOutcome
-	// Node and NodeOnFailure are the same of a node.
-	Node, NodeOnFailure *steps.NodeOutcome
+	// Node, NodeOnFailure and NodeOnCancel are the same of a node.
+	Node, NodeOnFailure, NodeOnCancel *steps.NodeOutcome
 	// Cancelled is what the user reads of one that was cancelled; empty is
 	// ErrCancelled's.
 	Cancelled string
@@ -105,6 +105,9 @@ func (s *Saga) fail(outcome Outcome, story error) error {
 		}
 		if outcome.StackOnCancel != nil {
 			in.Stack = outcome.StackOnCancel
+		}
+		if outcome.NodeOnCancel != nil {
+			in.Node = outcome.NodeOnCancel
 		}
 	}
 	if in.Stack != nil && in.Stack.Reason == "" {

@@ -3,6 +3,7 @@ package baremetal
 // Conductors: who is there to work on nodes.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,18 +21,39 @@ type Conductor struct {
 	Group    string
 	// Drivers are the hardware types that it knows.
 	Drivers []string
+	// DownAfter is the silence after which it counts as down; 0 is a minute.
+	DownAfter time.Duration
+
+	ID                   int64
+	Alive                bool
+	CreatedAt, UpdatedAt time.Time
 }
+
+const usualDownAfter = time.Minute
 
 // BeatConductor says that a conductor is alive. A name that moves to another
 // group takes its new nodes with it.
 func BeatConductor(ctx context.Context, q store.Queryer, c Conductor) error {
 	var id int64
-	err := q.QueryRow(ctx, `INSERT INTO baremetal.conductors (hostname, conductor_group, drivers) VALUES ($1, $2, $3)
-		ON CONFLICT (hostname) DO UPDATE SET conductor_group = $2, drivers = $3, updated_at = now() RETURNING id`, c.Hostname, c.Group, c.Drivers).Scan(&id)
+	err := q.QueryRow(ctx, `INSERT INTO baremetal.conductors (hostname, conductor_group, drivers, down_after) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (hostname) DO UPDATE SET conductor_group = $2, drivers = $3, down_after = $4, updated_at = now() RETURNING id`,
+		c.Hostname, c.Group, c.Drivers, cmp.Or(c.DownAfter, usualDownAfter)).Scan(&id)
 	if err != nil {
 		return fmt.Errorf("heartbeat of conductor %s: %w", c.Hostname, store.Translate(err))
 	}
 	return nil
+}
+
+// Conductors are all that have ever been there, dead ones too.
+func Conductors(ctx context.Context, q store.Queryer, downAfter time.Duration) ([]*Conductor, error) {
+	rows, err := q.Query(ctx, `SELECT id, hostname, conductor_group, drivers, updated_at > now() - $1::interval, created_at, updated_at
+		FROM baremetal.conductors`, downAfter)
+	if err != nil {
+		return nil, fmt.Errorf("conductors: %w", store.Translate(err))
+	}
+	return collect(rows, func(c *Conductor) []any {
+		return []any{&c.ID, &c.Hostname, &c.Group, &c.Drivers, &c.Alive, &c.CreatedAt, &c.UpdatedAt}
+	})
 }
 
 // DriversHosts are the conductors alive that know each hardware type, by name.

@@ -32,7 +32,7 @@ type Node struct {
 	ConductorGroup string  `json:"conductor_group"`
 	AllocationUUID *string `json:"allocation_uuid" write:"once"`
 	// Conductor is who works on the node's requests.
-	Conductor *string `json:"conductor" db:"-"`
+	Conductor *string `json:"conductor" sql:"(SELECT c.hostname FROM baremetal.conductors c WHERE c.conductor_group = t.conductor_group AND t.driver = ANY (c.drivers) AND c.updated_at > now() - c.down_after ORDER BY md5(c.hostname || t.uuid::text) LIMIT 1)"`
 
 	Driver              string  `json:"driver"`
 	BIOSInterface       *string `json:"bios_interface"`

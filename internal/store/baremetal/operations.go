@@ -44,7 +44,13 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 		b.DeployInterface = *n.DeployInterface
 	}
 	b.RamdiskHeard = ramdiskHeard(n)
-	return b, nil
+	known, err := infoOf(n)
+	if err != nil {
+		return nil, err
+	}
+	b.StepIndex, b.Heartbeat = known.Index, known.Heartbeat
+	b.Steps, err = StepsOf(n)
+	return b, err
 }
 
 // heardLayout is how a node's row has the time of a heartbeat.
@@ -119,7 +125,11 @@ func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
 	}
 	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET provision_state = $2, target_provision_state = NULLIF($3, ''),
 			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
-			reservation = CASE WHEN $4 THEN conductor_affinity END WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy())
+			reservation = CASE WHEN $4 THEN conductor_affinity END,
+			clean_step = CASE WHEN $5::int IS NULL THEN clean_step ELSE COALESCE(driver_internal_info -> 'clean_steps' -> $5::int, '{}') END,
+			driver_internal_info = CASE WHEN $5::int IS NULL THEN driver_internal_info
+				ELSE driver_internal_info || jsonb_build_object('clean_step_index', $5::int) END
+		WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy(), m.StepIndex)
 	if err != nil {
 		return fmt.Errorf("move node %s: %w", id, store.Translate(err))
 	}
@@ -165,8 +175,11 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 			provision_state = $4, target_provision_state = NULLIF($5, ''),
 			provision_updated_at = CASE WHEN provision_state = $4 THEN provision_updated_at ELSE now() END,
 			boot_mode = COALESCE($6, boot_mode), secure_boot = COALESCE($7, secure_boot),
+			clean_step = '{}', driver_internal_info = driver_internal_info - 'clean_steps' - 'clean_step_index',
+			fault = COALESCE(NULLIF($8, ''), fault), maintenance = maintenance OR $8 <> '',
+			maintenance_reason = CASE WHEN $8 <> '' THEN COALESCE(maintenance_reason, $3) ELSE maintenance_reason END,
 			reservation = CASE WHEN next_operation_id IS NOT NULL THEN conductor_affinity END
-		WHERE uuid = $1`, id, o.PowerState, wrong, to.State, to.Target, o.BootMode, o.SecureBoot)
+		WHERE uuid = $1`, id, o.PowerState, wrong, to.State, to.Target, o.BootMode, o.SecureBoot, o.Fault)
 	if err != nil {
 		return fmt.Errorf("publish node %s: %w", id, store.Translate(err))
 	}

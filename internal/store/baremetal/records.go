@@ -38,8 +38,10 @@ const longestHistory = 300
 // eventTypes are the words by which the history names what went wrong in an
 // operation of a kind; others are unknown, as in the original.
 var eventTypes = map[operations.Kind]string{
-	operations.NodeManage: "verify",
-	operations.NodeDeploy: "provision",
+	operations.NodeManage:  "verify",
+	operations.NodeProvide: "cleaning",
+	operations.NodeClean:   "cleaning",
+	operations.NodeDeploy:  "provision",
 }
 
 // remember writes an error in a node's history, as of the operation that has the

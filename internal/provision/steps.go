@@ -1,0 +1,139 @@
+package provision
+
+// Steps: the pieces of work that cleaning is made of, and how those that a user
+// gives are held against those that a node's interfaces have.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Step is a piece of work that an interface of a node has.
+type Step struct {
+	Interface string
+	Name      string
+	// Priority orders steps that aren't asked for one by one; 0 leaves them out.
+	Priority int
+	// Abortable says that it may be stopped half-way.
+	Abortable bool
+	// Ramdisk says that the node's ramdisk has to run meanwhile.
+	Ramdisk bool
+	// Args are the arguments that it takes, with whether it needs each.
+	Args map[string]bool
+}
+
+// ID is how a step is named.
+func (s Step) ID() string { return s.Interface + "." + s.Name }
+
+// Steps that are the operation's own, whatever interface they are asked of.
+const (
+	StepPowerOn  = "power_on"
+	StepPowerOff = "power_off"
+	StepReboot   = "reboot"
+	StepHold     = "hold"
+	StepWait     = "wait"
+)
+
+// reserved are those.
+var reserved = []string{StepPowerOn, StepPowerOff, StepReboot, StepHold, StepWait}
+
+// Reserved says whether a step is the operation's own.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }
+
+// MaxWait bounds a step that waits by the clock, in seconds
+// (max_conductor_wait_step_seconds).
+const MaxWait = 30
+
+// cleanSteps are the steps of each implementation of an interface that conductors
+// carry out (contracts: steps.json, out_of_band).
+var cleanSteps = map[string]map[string][]Step{
+	"vendor": {"fake": {{Name: "log_passthrough", Priority: 1, Ramdisk: true}}},
+	"bios": {"fake": {
+		{Name: "apply_configuration", Ramdisk: true, Args: map[string]bool{"settings": true}},
+		{Name: "cache_bios_settings", Ramdisk: true},
+		{Name: "factory_reset", Ramdisk: true},
+	}},
+	"firmware": {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+}
+
+// rank is which of two steps of the same priority comes first, by their interfaces.
+var rank = []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
+
+// CleanInterfaces are those whose steps cleaning may have, highest first.
+func CleanInterfaces() []string { return slices.Clone(rank) }
+
+// CleanSteps are the steps that a node's interfaces have, by the names of their
+// implementations, in the order in which an automated clean takes them.
+func CleanSteps(interfaces map[string]string) []Step {
+	var all []Step
+	for _, i := range rank {
+		for _, s := range cleanSteps[i][interfaces[i]] {
+			s.Interface = i
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Step) int { return cmp.Compare(b.Priority, a.Priority) })
+	return all
+}
+
+// Automated are those of steps that are taken without being asked for.
+func Automated(steps []Step) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Priority == 0 })
+}
+
+// Wanted is a step as a user asks for it.
+type Wanted struct {
+	Interface, Name string
+	Args            []string
+	// Printed is how refusals print it.
+	Printed string
+}
+
+// Clean holds the steps of a manual clean against those that the node has, and
+// gives them as they are to be done, or what is wrong with each; noRamdisk refuses
+// those that need one.
+func Clean(wanted []Wanted, has []Step, noRamdisk bool) (steps []Step, wrong []string) {
+	for _, w := range wanted {
+		if Reserved(w.Name) {
+			steps = append(steps, Step{Interface: w.Interface, Name: w.Name})
+			continue
+		}
+		i := slices.IndexFunc(has, func(s Step) bool { return s.Interface == w.Interface && s.Name == w.Name })
+		if i < 0 {
+			wrong = append(wrong, fmt.Sprintf("node does not support this clean step: %s", w.Printed))
+			continue
+		}
+		wrong = append(wrong, w.against(has[i], noRamdisk)...)
+		steps = append(steps, has[i])
+	}
+	return steps, wrong
+}
+
+// against is what is wrong with what is wanted of a step.
+func (w Wanted) against(s Step, noRamdisk bool) (wrong []string) {
+	var unexpected, missing []string
+	for _, arg := range w.Args {
+		if _, takes := s.Args[arg]; !takes {
+			unexpected = append(unexpected, arg)
+		}
+	}
+	for arg, needed := range s.Args {
+		if needed && !slices.Contains(w.Args, arg) {
+			missing = append(missing, arg)
+		}
+	}
+	slices.Sort(unexpected)
+	slices.Sort(missing)
+	if len(unexpected) > 0 {
+		wrong = append(wrong, fmt.Sprintf("clean step %s has these unexpected arguments: %s", w.Printed, strings.Join(unexpected, ", ")))
+	}
+	if len(missing) > 0 {
+		wrong = append(wrong, fmt.Sprintf("clean step %s is missing these required arguments: %s", w.Printed, strings.Join(missing, ", ")))
+	}
+	if noRamdisk && s.Ramdisk {
+		wrong = append(wrong, fmt.Sprintf("clean step %s requires booting a ramdisk", w.Printed))
+	}
+	return wrong
+}

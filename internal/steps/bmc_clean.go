@@ -1,0 +1,48 @@
+package steps
+
+// Family bmc: the steps of cleaning that a node's management controller does.
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// CleanInput is what a request for cleaning has found. The steps themselves are in
+// the node's row, with their arguments.
+type CleanInput struct {
+	// Refused is what is wrong with them: the cleaning fails with it at once.
+	Refused string `json:"refused,omitempty"`
+}
+
+// CleanStep is one of a node's steps, as a workflow knows it.
+type CleanStep struct {
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+	Abortable bool   `json:"abortable,omitempty"`
+	// Seconds is how long a step that waits by the clock does so; 0 waits for the
+	// ramdisk.
+	Seconds int `json:"seconds,omitempty"`
+}
+
+// CleanStepIn names one of the steps in the row of the fenced operation's node.
+type CleanStepIn struct {
+	Fence Fence `json:"fence"`
+	Index int   `json:"index"`
+}
+
+// CleanStepOut says that a step was done.
+type CleanStepOut struct{}
+
+// CleanActivities are those of the BMC family about cleaning.
+type CleanActivities interface {
+	// CleanStep: errors Invalid (the node's interface has no such step), Superseded.
+	CleanStep(context.Context, CleanStepIn) (CleanStepOut, error)
+}
+
+var bmcCleanStep = conductorStep("bmc.CleanStep")
+
+// CleanStep does one of a node's steps.
+func (bmcSteps) CleanStep(ctx workflow.Context, group string, in CleanStepIn) (CleanStepOut, error) {
+	return call[CleanStepOut](ctx, bmcCleanStep, ConductorQueue(group), in)
+}
