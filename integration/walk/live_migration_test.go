@@ -7,6 +7,7 @@ package walk
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -100,6 +101,37 @@ func (g *traveller) uptime(host int) float64 {
 		g.t.Fatal(err)
 	}
 	return up
+}
+
+// told gives what the operations on the guest say of how long it stood still.
+func (g *traveller) told() (downtimes []string) {
+	g.t.Helper()
+	ask := func(args ...string) []byte {
+		out, err := exec.Command(os.Getenv(binaryKey), append([]string{"--config", g.cloud.Config, "operations"}, args...)...).Output()
+		if err != nil {
+			g.t.Fatalf("holdfast operations %v: %v", args, err)
+		}
+		return out
+	}
+	var operations []struct{ ID, Kind string }
+	if err := json.Unmarshal(ask("list", "--json"), &operations); err != nil {
+		g.t.Fatal(err)
+	}
+	for _, o := range operations {
+		if !strings.Contains(o.ID, "/live-migrate/") {
+			continue
+		}
+		var story struct{ Events []struct{ Message string } }
+		if err := json.Unmarshal(ask("show", o.ID, "--json"), &story); err != nil {
+			g.t.Fatal(err)
+		}
+		for _, e := range story.Events {
+			if strings.Contains(e.Message, "stood still for") {
+				downtimes = append(downtimes, e.Message)
+			}
+		}
+	}
+	return downtimes
 }
 
 // on says that the guest runs on one host only, and that the row says which.
@@ -212,6 +244,13 @@ func TestLiveMigrationOfHosts(t *testing.T) {
 		t.Errorf("the guest has booted anew: uptime %.1f s, and %.1f s", now, again)
 	}
 	g.counts(0)
+	stood := g.told()
+	if len(stood) != 2 { // once there, and once back
+		t.Errorf("of two moves was told: %q", stood)
+	}
+	for _, text := range stood {
+		t.Logf("downtime: %s", text)
+	}
 	g.run("server", "stop", "traveller")
 	g.becomes("traveller", "SHUTOFF")
 	g.whole(0)
