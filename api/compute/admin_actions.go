@@ -20,7 +20,9 @@ const (
 )
 
 // resetState says what a server is: within the request where nothing holds it,
-// or else by an operation that pre-empts the one that does.
+// or else by an operation that pre-empts the one that does. To say of a server
+// whose move waits to be confirmed that it is active confirms the move, of which
+// nobody could take away otherwise what it has left behind.
 func (a *API) resetState(r *rest.Request) (*rest.Response, error) {
 	asked, err := readBody[struct {
 		State servers.VMState `json:"state"`
@@ -38,7 +40,15 @@ func (a *API) resetState(r *rest.Request) (*rest.Response, error) {
 		if err := compute.PublishServer(r.Context(), tx, server.ID, steps.ServerOutcome{VMState: &state}, nil); err != nil {
 			return err
 		}
-		return record(r, tx, server, "resetState")
+		if err := record(r, tx, server, "resetState"); err != nil || asked.State != servers.VMActive {
+			return err
+		}
+		m, err := finishedMove(r, tx, server)
+		if err != nil || m == nil {
+			return err
+		}
+		accepted, err = a.acceptEnd(r, tx, server, confirmation)
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
 package compute_test
 
-import "testing"
+import (
+	"testing"
+
+	"holdfast.dev/internal/operations"
+)
 
 // A state is reset at once where nothing holds the server, whatever it is, and
 // its task is over.
@@ -63,6 +67,25 @@ func TestResetStateTakesOver(t *testing.T) {
 	act("root", "POST", path+"/action", `{"os-resetState": {"state": "active"}}`, 202)
 	if got := c.query(`SELECT n.kind FROM compute.servers s JOIN engine.operations n ON n.id = s.next_operation_id WHERE s.id = $1`, id); got != "server.delete" {
 		t.Errorf("%s comes next", got)
+	}
+}
+
+// Who says of a server whose move waits to be confirmed that it is active confirms
+// the move: else what it has left elsewhere stays there, and no other can begin.
+func TestResetStateConfirms(t *testing.T) {
+	t.Parallel()
+	c, id := withdrawable(t)
+	c.settledAs(id, operations.ServerConfirmResize)
+	for _, r := range []struct{ state, want string }{
+		{"error", "error - finished"},
+		{"active", "active server.confirm-resize confirming"},
+	} {
+		c.play(step{"root", "2.1", "POST", "/servers/" + id + "/action", `{"os-resetState": {"state": "` + r.state + `"}}`, 202, ""})
+		got := c.query(`SELECT s.vm_state || ' ' || COALESCE(o.kind, '-') || ' ' || m.status
+			FROM compute.servers s JOIN compute.migrations m ON m.server_id = s.id AND m.open LEFT JOIN engine.operations o ON o.id = s.operation_id WHERE s.id = $1`, id)
+		if got != r.want {
+			t.Errorf("%s: %q, want %q", r.state, got, r.want)
+		}
 	}
 }
 
