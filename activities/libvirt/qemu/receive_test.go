@@ -114,7 +114,7 @@ func TestDisksAreMadeFitWhereTheyComeTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	info := qemuImg(t, "info", to.file(rootFile))
-	if !strings.Contains(info, "virtual size: 2 GiB") || !strings.Contains(info, "backing file: "+to.file(baseFile)) {
+	if !strings.Contains(info, "virtual size: 2 GiB") || !strings.Contains(info, "backing file: "+baseFile+" (actual path: "+to.file(baseFile)+")") {
 		t.Errorf("the root disk is\n%s", info)
 	}
 	if err := os.RemoveAll(disks.Folder); err != nil {
