@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"time"
 
 	"go.temporal.io/server/common/cluster"
 	"go.temporal.io/server/common/config"
@@ -22,11 +23,17 @@ import (
 // shards can't be changed once a database has been used; production has 512.
 const shards = 4
 
+// startTimeout is how long the services have together to start, beside whatever
+// else a machine does. The server knows it as twice the time for joining a ring of
+// hosts, and has 15 s at least, which a crowded machine has been seen to exceed.
+const startTimeout = 2 * time.Minute
+
 // newServer returns all four services, not yet started. Their hosts are given,
 // not found by gossip: a gossip table remembers the processes that a SIGKILL
 // took, and a restart would wait for their heartbeats to run out.
 func newServer(opts options, logger log.Logger) (temporal.Server, error) {
 	cfg := &config.Config{
+		Global: config.Global{Membership: config.Membership{MaxJoinDuration: startTimeout / 2}},
 		Persistence: config.Persistence{
 			DefaultStore:     "engine",
 			VisibilityStore:  "visibility",

@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"io/fs"
 	"testing"
 	"time"
@@ -54,11 +53,12 @@ func TestMigrationIsCompleted(t *testing.T) {
 	for after := time.Millisecond; after < time.Minute; after += after / 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		err := store.Migrate(ctx, dsn)
+		late := ctx.Err() != nil // which a dial that it ends doesn't say
 		cancel()
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if !late {
 			t.Fatalf("after %d that were cut short: %v", cut, err)
 		}
 		cut++
