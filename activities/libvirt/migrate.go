@@ -40,9 +40,11 @@ type Move struct {
 	Mark string
 	// Only has one that is under way taken over, and none begun.
 	Only bool
-	// Abort ends one that is under way, and keeps a guest here of which only the
-	// other host could know.
+	// Abort ends one that is under way.
 	Abort bool
+	// Stays has a guest go on that stands still because it leaves: the other host
+	// has said that it has nothing of it.
+	Stays bool
 	To    steps.Landing
 	// Seen is told of its progress.
 	Seen func(steps.MoveProgress)
@@ -141,7 +143,7 @@ func (a *Activities) Migrate(ctx context.Context, in steps.MigrateIn) (struct{},
 		}
 		defer a.moves.slots.Release(1)
 		defer a.moves.over(id)
-		return Guest{}, a.driver.Migrate(ctx, Move{ServerID: id, Mark: in.Mark, Only: in.Only, Abort: in.Abort, To: in.To,
+		return Guest{}, a.driver.Migrate(ctx, Move{ServerID: id, Mark: in.Mark, Only: in.Only, Abort: in.Abort, Stays: in.Stays, To: in.To,
 			Seen: func(p steps.MoveProgress) { a.moves.seen(id, p) }}, confirm)
 	})
 	return struct{}{}, err

@@ -66,9 +66,11 @@ type MigrateIn struct {
 	Mark string `json:"mark"`
 	// Only has one that is under way watched to its end, and none begun.
 	Only bool `json:"only,omitempty"`
-	// Abort ends one that is under way, and keeps a guest here of which only the
-	// other host could know.
+	// Abort ends one that is under way.
 	Abort bool `json:"abort,omitempty"`
+	// Stays has a guest go on that stands still because it leaves: the other host
+	// has said that it has nothing of it.
+	Stays bool `json:"stays,omitempty"`
 }
 
 // MigrationUnsettled is the code of the error of Migrate of a guest that stands

@@ -357,12 +357,12 @@ func (m *move) follow() (*steps.ServerOutcome, error) {
 		if there == nil && landed.Here {
 			return m.settle()
 		}
-		lost := unsettled && there == nil && !landed.Coming // the old host has it, and only the new one could know
-		watching, abort := m.Interruptible(), m.Cancelled() || m.late() || lost
+		stays := unsettled && there == nil && !landed.Coming // only the new host could know, and has nothing of it
+		watching, abort := m.Interruptible(), m.Cancelled() || m.late()
 		if abort {
 			watching = m.Grace(saga.Patience) // the host is told to abort instead
 		}
-		here := m.watched(watching, steps.MigrateIn{Token: m.Token(), Mark: m.mark, Only: true, Abort: abort})
+		here := m.watched(watching, steps.MigrateIn{Token: m.Token(), Mark: m.mark, Only: true, Abort: abort, Stays: stays})
 		switch {
 		case here == nil:
 			return m.settle()

@@ -117,6 +117,15 @@ func TestAnchor05StartedTwice(t *testing.T) {
 	}
 }
 
+// A guest that stands still on its old host may run on a new one that doesn't
+// answer: whoever cancels waits until that has said that it has nothing of it.
+func TestCancelOfAnUnsettledLiveMigration(t *testing.T) {
+	ended(t, migrating(lostInMove(false), func(w *workflowtest.World) {
+		w.Moves.Unsettled, w.Op.CancelRequested = true, true
+		w.Down("host-2")
+	}), operations.ResultCancelled, "cancelled", "host-1")
+}
+
 // Row 6: the abort of a queued live migration left "migrating" for ever.
 func TestAnchor06QueuedIsAborted(t *testing.T) {
 	ended(t, migrating(func(w *workflowtest.World) { w.Moves.Queue, w.Op.CancelRequested = 1000, true }),

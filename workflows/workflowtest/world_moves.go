@@ -147,10 +147,13 @@ func (l libvirt) Land(ctx context.Context, in steps.LandIn) (steps.Landing, erro
 func (l libvirt) Migrate(ctx context.Context, in steps.MigrateIn) (struct{}, error) {
 	w := l.w
 	stays, err := onHost(ctx, l, "libvirt.Migrate", in.Token, func(h *Host) (bool, error) {
+		if in.Stays && !w.Hosts[w.Moves.Row.Dest].Answers {
+			w.broke("a guest stays that may run on the other host")
+		}
 		switch {
 		case !h.Guests[ServerID]:
 			return false, nil
-		case w.Moves.Unsettled && !in.Abort:
+		case w.Moves.Unsettled && !in.Stays:
 			return false, faults.New(faults.NotFound, steps.MigrationUnsettled, "the guest stands still, and may run on the other host")
 		case w.Moves.Stuck, !w.Hosts[w.Moves.Row.Dest].Answers, in.Only:
 			return false, faults.New(faults.Conflict, "MigrationError", "Migration error: the other host does not answer")

@@ -63,7 +63,7 @@ func (d *Driver) Depart(ctx context.Context, serverID string) (steps.Departure, 
 	if err != nil {
 		return steps.Departure{}, err
 	}
-	if !now.active {
+	if !now.active || now.leaving { // one that stands still because it leaves would arrive standing still
 		return steps.Departure{}, faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
 	}
 	domain, err := g.described(ctx, golibvirt.DomainXMLMigratable)
@@ -147,8 +147,8 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 		}
 	}
 	if m.Only {
-		if now.leaving && m.Abort {
-			_ = g.resume(ctx) // the other host has nothing of it; the verdict tells
+		if now.leaving && m.Stays {
+			_ = g.resume(ctx) // the verdict tells
 		}
 		return g.left(w.verdict(ctx, nil, false))
 	}
