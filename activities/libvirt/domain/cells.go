@@ -31,7 +31,7 @@ func cells(p *Plan, _ Properties, d *libvirtxml.Domain) error {
 		}
 		d.CPU.Numa.Cell = append(d.CPU.Numa.Cell, cell)
 	}
-	Tune(d, p.Spec.NUMA)
+	tune(d, p.Spec.NUMA)
 	return nil
 }
 
@@ -51,9 +51,23 @@ func backing(d *libvirtxml.Domain) *libvirtxml.DomainMemoryBacking {
 	return d.MemoryBacking
 }
 
-// Tune says on which CPUs and cells of a host the domain lies: what changes of it
+// Moved gives the text of a domain as it is where it lies on these cells of another
+// host; nil changes nothing.
+func Moved(text string, on *numa.Placement) (string, error) {
+	if on == nil {
+		return text, nil
+	}
+	var d libvirtxml.Domain
+	if err := d.Unmarshal(text); err != nil {
+		return "", err
+	}
+	tune(&d, on)
+	return d.Marshal()
+}
+
+// tune says on which CPUs and cells of a host the domain lies: what changes of it
 // when it moves.
-func Tune(d *libvirtxml.Domain, on *numa.Placement) {
+func tune(d *libvirtxml.Domain, on *numa.Placement) {
 	if d.CPUTune == nil {
 		d.CPUTune = &libvirtxml.DomainCPUTune{}
 	}

@@ -4,6 +4,8 @@ package domain
 
 import (
 	"encoding/xml"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -121,5 +123,45 @@ func TestRefused(t *testing.T) {
 	_, err := XML(Plan{Spec: steps.ServerSpec{ServerID: id, VCPUs: 1, Ports: []steps.Port{{VIFType: "binding_failed"}}}})
 	if f := faults.As(err); f == nil || f.Code != "VirtualInterfacePlugException" {
 		t.Errorf("a port that can't be plugged: %v", err)
+	}
+}
+
+// A domain that moves lies where it is placed there, and is as it was otherwise.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	plan := placed
+	plan.Spec = steps.ServerSpec{ServerID: id, VCPUs: 4, MemoryMB: 64, NUMA: placed.Spec.NUMA,
+		ExtraSpecs: map[string]string{"hw:cpu_realtime": "yes", "hw:cpu_realtime_mask": "0-1"}}
+	here, err := XML(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := Moved(here, nil); same != here || err != nil {
+		t.Errorf("%s, %v", same, err)
+	}
+	there, err := Moved(here, &numa.Placement{Cells: []numa.Placed{
+		{Host: 0, CPUs: numa.CPUs{0, 1}, Pinned: map[int]int{0: 4, 1: 5}, MemoryMB: 32, PageKB: 2048, Huge: true},
+		{Host: 2, CPUs: numa.CPUs{2, 3}, Floating: numa.CPUs{12, 13}, MemoryMB: 32}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was, is libvirtxml.Domain
+	if err := errors.Join(was.Unmarshal(here), is.Unmarshal(there)); err != nil {
+		t.Fatal(err)
+	}
+	for want, part := range map[string]any{
+		`<DomainNUMATune><memory mode="strict" nodeset="0,2"></memory><memnode cellid="0" mode="strict" nodeset="0"></memnode><memnode cellid="1" mode="strict" nodeset="2"></memnode></DomainNUMATune>`:                                                                                                                     is.NUMATune,
+		`<DomainCPUTune><vcpupin vcpu="0" cpuset="4"></vcpupin><vcpupin vcpu="1" cpuset="5"></vcpupin><vcpupin vcpu="2" cpuset="12-13"></vcpupin><vcpupin vcpu="3" cpuset="12-13"></vcpupin><emulatorpin cpuset="4-5,12-13"></emulatorpin><vcpusched vcpus="0-1" scheduler="fifo" priority="1"></vcpusched></DomainCPUTune>`: is.CPUTune,
+	} {
+		if got, err := xml.Marshal(part); err != nil || string(got) != want {
+			t.Errorf("%s, %v\nwant %s", got, err, want)
+		}
+	}
+	was.NUMATune, was.CPUTune = is.NUMATune, is.CPUTune
+	if !reflect.DeepEqual(was, is) {
+		t.Errorf("it has changed otherwise:\n%s\n%s", here, there)
+	}
+	if _, err := Moved("<domain", placed.Spec.NUMA); err == nil {
+		t.Error("what is no domain moves")
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/domain"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/steps"
 )
 
@@ -238,7 +237,7 @@ func (w *watch) flags() golibvirt.DomainMigrateFlags {
 func (w *watch) params(ctx context.Context) ([]golibvirt.TypedParam, error) {
 	to := w.move.To
 	params := []golibvirt.TypedParam{text(golibvirt.MigrateParamURI, to.Address)}
-	domain, err := w.described(ctx, golibvirt.DomainXMLMigratable)
+	here, err := w.described(ctx, golibvirt.DomainXMLMigratable)
 	if err != nil {
 		return nil, err
 	}
@@ -250,31 +249,17 @@ func (w *watch) params(ctx context.Context) ([]golibvirt.TypedParam, error) {
 		if err != nil {
 			return nil, err
 		}
-		if described, err = tuned(described, to.NUMA); err != nil {
-			return nil, err
+		if described, err = domain.Moved(described, to.NUMA); err != nil {
+			return nil, broken(err)
 		}
-		params = append(params, text(name, w.renamed(described, domain)))
+		params = append(params, text(name, w.renamed(described, here)))
 	}
 	if !to.Shared {
-		for _, disk := range localDisksOf(domain, w.dir) {
+		for _, disk := range localDisksOf(here, w.dir) {
 			params = append(params, text(golibvirt.MigrateParamMigrateDisks, disk.Target.Dev))
 		}
 	}
 	return params, nil
-}
-
-// tuned puts the domain on the cells that it gets on the other host.
-func tuned(described string, on *numa.Placement) (string, error) {
-	if on == nil {
-		return described, nil
-	}
-	var d libvirtxml.Domain
-	if err := d.Unmarshal(described); err != nil {
-		return "", broken(err)
-	}
-	domain.Tune(&d, on)
-	text, err := d.Marshal()
-	return text, broken(err)
 }
 
 // renamed gives the domain's files the paths that they have on the other host.
