@@ -116,6 +116,53 @@ func TestAPinnedClaimAndItsRelease(t *testing.T) {
 	}
 }
 
+// A guest that goes to another host while it runs keeps pages of its size, and lies
+// on no cell there if it lies on none.
+func TestAMoveKeepsThePages(t *testing.T) {
+	t.Parallel()
+	const none = -1
+	for name, c := range map[string]struct {
+		pageKB, want int64 // none: it lies on no cell, or finds no host
+		used         int
+	}{
+		"of a size that the other host has":  {2048, 2048, 2},
+		"of one that it lacks":               {1 << 20, none, 0},
+		"of a guest of before there was any": {none, none, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s, f := w.building(asking(map[string]string{"hw:mem_page_size": "large"}))
+			home, _ := w.moving(f)
+			if c.pageKB != none {
+				on := &numa.Placement{Cells: []numa.Placed{{CPUs: numa.CPUs{0, 1}, MemoryMB: 256, PageKB: c.pageKB, Huge: true}}}
+				if _, err := w.db.Pool.Exec(t.Context(), `UPDATE compute.allocations SET numa = $2 WHERE host_id = $1`, home, on); err != nil {
+					t.Fatal(err)
+				}
+			}
+			other := w.addCells("b")
+			_, err := w.placement.ClaimMove(t.Context(), steps.MoveClaimIn{Fence: f, Attempt: 1})
+			if c.used == 0 {
+				if !faults.Is(err, faults.NoCapacity) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := int64(none)
+			if p := w.lies(s.ID, ""); p != nil {
+				got = p.Cells[0].PageKB
+			}
+			if h, err := compute.GetHost(t.Context(), w.db.Pool, other); err != nil || got != c.want || h.VCPUsUsed != c.used {
+				t.Errorf("it has pages of %d KiB on %+v, %v; want %d", got, h, err, c.want)
+			}
+			computetest.CheckSums(t, w.db)
+		})
+	}
+}
+
 // A guest that moves gets CPUs of its new host; those of the old one are its
 // migration's, and its own again if it stays.
 func TestAMoveFitsAnew(t *testing.T) {

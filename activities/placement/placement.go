@@ -163,7 +163,7 @@ func (a *Activities) take(ctx context.Context, tx store.Tx, s *compute.Server, h
 // takeParts chooses NUMA cells and devices of the host as they are now for a server
 // that asks for any, and keeps others from doing so until the transaction ends.
 func (a *Activities) takeParts(ctx context.Context, tx store.Tx, s *compute.Server, hostID string, claim *compute.Claim) error {
-	cells, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
+	cells, err := cellsOf(ctx, tx, s)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,10 @@ package placement
 import (
 	"context"
 
+	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/scheduler"
+	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -24,7 +27,12 @@ func (a *Activities) request(ctx context.Context, tx store.Tx, s *compute.Server
 	if err := r.Apply(s.Flavor.ExtraSpecs, s.ImageProperties); err != nil {
 		return r, err
 	}
-	var err error
+	cells, err := cellsOf(ctx, tx, s)
+	if err != nil {
+		return r, err
+	}
+	r.VCPUs += int64(cells.Floating(s.VCPUs) - r.Cells.Floating(s.VCPUs))
+	r.Cells = cells
 	if r.Devices, err = a.Aliases.Read(s.Flavor.ExtraSpecs, s.ImageProperties); err != nil {
 		return r, err
 	}
@@ -41,6 +49,21 @@ func (a *Activities) request(ctx context.Context, tx store.Tx, s *compute.Server
 	}
 	r.Group, err = groupOf(ctx, tx, s.ID)
 	return r, err
+}
+
+// cellsOf says what a server asks of its host's cells; of one that goes there while
+// it runs, as its guest is.
+func cellsOf(ctx context.Context, tx store.Tx, s *compute.Server) (*numa.Request, error) {
+	asked, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
+	if err != nil || asked == nil {
+		return nil, err
+	}
+	m, err := compute.OpenMigration(ctx, tx, s.ID)
+	if err != nil || m == nil || m.Type != servers.LiveMigration {
+		return asked, err
+	}
+	lies, _, err := compute.PlaceOf(ctx, tx, s.ID, steps.OldSize)
+	return asked.Running(lies), err
 }
 
 // hostsOf gives the hosts of a hint's servers; nil if there is no such hint.

@@ -90,10 +90,10 @@ func (m *match) seat(i int, tried map[int]bool) bool {
 func place(cell *Cell, taken *usage, r *Request, i int, limits Limits) *Placed {
 	want := &r.Cells[i]
 	p := &Placed{Host: cell.ID, CPUs: want.Shared.Or(want.Dedicated), MemoryMB: want.MemoryMB}
-	if !p.takesMemory(cell, taken, r) {
+	pinned := r.Policy == Dedicated || r.Policy == Mixed
+	if !p.takesMemory(cell, taken, want, !pinned) {
 		return nil
 	}
-	pinned := r.Policy == Dedicated || r.Policy == Mixed
 	if pinned {
 		reserve := 0
 		if r.EmulatorThreads == EmulatorIsolated && i == 0 {
@@ -123,21 +123,20 @@ func place(cell *Cell, taken *usage, r *Request, i int, limits Limits) *Placed {
 // takesMemory says whether the cell has the memory in pages of the wanted size, and
 // sets which that is. A guest that asks for no size and is not pinned may have
 // more than is left, but no more than there is.
-func (p *Placed) takesMemory(cell *Cell, taken *usage, r *Request) bool {
+func (p *Placed) takesMemory(cell *Cell, taken *usage, want *Wanted, overcommits bool) bool {
 	needKB, smallest := p.MemoryMB<<10, cell.smallest()
-	overcommits := r.Policy != Dedicated && r.Policy != Mixed
 	switch {
-	case r.PageKB == 0 && smallest == 0 && overcommits:
+	case want.PageKB == 0 && smallest == 0 && overcommits:
 		return p.MemoryMB <= cell.MemoryMB
-	case r.PageKB == 0 && smallest == 0:
+	case want.PageKB == 0 && smallest == 0:
 		return p.MemoryMB <= cell.MemoryMB-taken.memoryMB
-	case r.PageKB == 0:
+	case want.PageKB == 0:
 		pages := cell.pages(smallest)
 		return needKB%smallest == 0 && (overcommits && needKB <= pages.Total*smallest || needKB <= pages.freeKB(cell, taken))
 	}
 	sizes := slices.SortedFunc(slices.Values(cell.Pages), func(a, b Pages) int { return cmp.Compare(b.SizeKB, a.SizeKB) })
 	for _, pages := range sizes {
-		if pages.isMeant(r.PageKB, smallest) && needKB%pages.SizeKB == 0 && needKB <= pages.freeKB(cell, taken) {
+		if pages.isMeant(want.PageKB, smallest) && needKB%pages.SizeKB == 0 && needKB <= pages.freeKB(cell, taken) {
 			p.PageKB, p.Huge = pages.SizeKB, pages.SizeKB != smallest
 			return true
 		}

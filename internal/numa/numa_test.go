@@ -223,7 +223,7 @@ func meets(t *rapid.T, p *Placement, r *Request) {
 		if pinned := slices.Sorted(maps.Keys(c.Pinned)); !slices.Equal(pinned, r.Cells[i].Dedicated) {
 			t.Fatalf("pinned %v, asked %v", pinned, r.Cells[i].Dedicated)
 		}
-		if c.MemoryMB != r.Cells[i].MemoryMB || (r.PageKB != 0) != (c.PageKB != 0) {
+		if c.MemoryMB != r.Cells[i].MemoryMB || (r.Cells[i].PageKB != 0) != (c.PageKB != 0) {
 			t.Fatalf("%+v for %+v", c, r.Cells[i])
 		}
 		if r.ThreadPolicy == Require && len(c.Pinned) == 2 {

@@ -44,7 +44,7 @@ func (r *Request) Unplaced() *Placement {
 	}
 	p.EmulatorThreads = r.EmulatorThreads
 	for i, c := range r.Cells {
-		p.Cells = append(p.Cells, Placed{Host: i, CPUs: c.Shared.Or(c.Dedicated), MemoryMB: c.MemoryMB, PageKB: r.PageKB})
+		p.Cells = append(p.Cells, Placed{Host: i, CPUs: c.Shared.Or(c.Dedicated), MemoryMB: c.MemoryMB, PageKB: c.PageKB})
 	}
 	return p
 }

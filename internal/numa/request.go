@@ -4,6 +4,7 @@ package numa
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,9 +17,6 @@ type Request struct {
 	Policy          Policy
 	ThreadPolicy    ThreadPolicy
 	EmulatorThreads EmulatorThreads
-	// PageKB is the size of its memory's pages; 0 asks for none, and those below
-	// name no size.
-	PageKB int64
 }
 
 // Page sizes that name none.
@@ -33,6 +31,9 @@ type Wanted struct {
 	// Shared are the guest's CPUs that float, Dedicated those that are pinned.
 	Shared, Dedicated CPUs
 	MemoryMB          int64
+	// PageKB is the size of its memory's pages; 0 asks for none, and those above
+	// name no size.
+	PageKB int64
 }
 
 // Names of extra specs; an image's property is one of them with underscores.
@@ -74,14 +75,32 @@ func Read(extraSpecs, image map[string]string, vcpus int, memoryMB int64) (*Requ
 	if err != nil {
 		return nil, err
 	}
-	if r.PageKB, err = s.pages(); err != nil {
+	pageKB, err := s.pages()
+	if err != nil {
 		return nil, err
 	}
-	if nodes == 0 && r.PageKB == 0 && r.Policy != Dedicated && r.Policy != Mixed {
+	if nodes == 0 && pageKB == 0 && r.Policy != Dedicated && r.Policy != Mixed {
 		return nil, nil
 	}
 	r.Cells, err = s.cells(max(nodes, 1), pinned)
+	for i := range r.Cells {
+		r.Cells[i].PageKB = pageKB
+	}
 	return r, err
+}
+
+// Running is what a guest asks of a host that it goes to while it runs as it is
+// placed: pages of the sizes that it has, and nothing if it lies on no cell.
+func (r *Request) Running(as *Placement) *Request {
+	if r == nil || as == nil {
+		return nil
+	}
+	same := *r
+	same.Cells = slices.Clone(r.Cells)
+	for i := range min(len(same.Cells), len(as.Cells)) {
+		same.Cells[i].PageKB = as.Cells[i].PageKB
+	}
+	return &same
 }
 
 // Floating is how many of the guest's CPUs are not pinned, of vcpus; a nil

@@ -27,21 +27,21 @@ func TestRead(t *testing.T) {
 	for asked, want := range map[string]string{
 		"":                        "<nil>",
 		"hw:cpu_policy=shared":    "<nil>",
-		"hw:numa_nodes=2":         "&{[{0-1  512} {2-3  512}]    0}",
-		"hw_numa_nodes=1":         "&{[{0-3  1024}]    0}",
-		"hw:cpu_policy=dedicated": "&{[{ 0-3 1024}] dedicated   0}",
-		"hw_cpu_policy=dedicated": "&{[{ 0-3 1024}] dedicated   0}",
-		"hw:cpu_policy=dedicated hw_cpu_policy=shared":                                     "&{[{ 0-3 1024}] dedicated   0}",
-		"hw:cpu_policy=mixed hw:cpu_dedicated_mask=^0":                                     "&{[{0 1-3 1024}] mixed   0}",
-		"hw:cpu_policy=mixed hw:cpu_realtime=yes hw:cpu_realtime_mask=2-3":                 "&{[{0-1 2-3 1024}] mixed   0}",
-		"resources:PCPU=4 trait:HW_CPU_HYPERTHREADING=required":                            "&{[{ 0-3 1024}] dedicated require  0}",
-		"resources:VCPU=4 hw:numa_nodes=1":                                                 "&{[{0-3  1024}] shared   0}",
-		"hw:mem_page_size=large hw_mem_page_size=1GB":                                      "&{[{0-3  1024}]    1048576}",
-		"hw:mem_page_size=2MB":                                                             "&{[{0-3  1024}]    2048}",
-		"hw:mem_page_size=2048":                                                            "&{[{0-3  1024}]    2048}",
-		"hw:mem_page_size=16Mib":                                                           "&{[{0-3  1024}]    2048}",
-		"hw:cpu_policy=dedicated hw:cpu_thread_policy=prefer hw_cpu_thread_policy=isolate": "&{[{ 0-3 1024}] dedicated isolate  0}",
-		"hw:cpu_policy=dedicated hw:emulator_threads_policy=isolate":                       "&{[{ 0-3 1024}] dedicated  isolate 0}",
+		"hw:numa_nodes=2":         "&{[{0-1  512 0} {2-3  512 0}]   }",
+		"hw_numa_nodes=1":         "&{[{0-3  1024 0}]   }",
+		"hw:cpu_policy=dedicated": "&{[{ 0-3 1024 0}] dedicated  }",
+		"hw_cpu_policy=dedicated": "&{[{ 0-3 1024 0}] dedicated  }",
+		"hw:cpu_policy=dedicated hw_cpu_policy=shared":                                     "&{[{ 0-3 1024 0}] dedicated  }",
+		"hw:cpu_policy=mixed hw:cpu_dedicated_mask=^0":                                     "&{[{0 1-3 1024 0}] mixed  }",
+		"hw:cpu_policy=mixed hw:cpu_realtime=yes hw:cpu_realtime_mask=2-3":                 "&{[{0-1 2-3 1024 0}] mixed  }",
+		"resources:PCPU=4 trait:HW_CPU_HYPERTHREADING=required":                            "&{[{ 0-3 1024 0}] dedicated require }",
+		"resources:VCPU=4 hw:numa_nodes=1":                                                 "&{[{0-3  1024 0}] shared  }",
+		"hw:mem_page_size=large hw_mem_page_size=1GB":                                      "&{[{0-3  1024 1048576}]   }",
+		"hw:mem_page_size=2MB":                                                             "&{[{0-3  1024 2048}]   }",
+		"hw:mem_page_size=2048":                                                            "&{[{0-3  1024 2048}]   }",
+		"hw:mem_page_size=16Mib":                                                           "&{[{0-3  1024 2048}]   }",
+		"hw:cpu_policy=dedicated hw:cpu_thread_policy=prefer hw_cpu_thread_policy=isolate": "&{[{ 0-3 1024 0}] dedicated isolate }",
+		"hw:cpu_policy=dedicated hw:emulator_threads_policy=isolate":                       "&{[{ 0-3 1024 0}] dedicated  isolate}",
 
 		"hw:cpu_policy=exclusive":                      "CPU policy requested from 'flavor extra specs' is invalid, given: 'exclusive', available: '('dedicated', 'shared', 'mixed')'.",
 		"hw_cpu_policy=exclusive":                      "CPU policy requested from 'image properties' is invalid, given: 'exclusive', available: '('dedicated', 'shared', 'mixed')'.",
@@ -90,5 +90,22 @@ func TestRead(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s\nwant %s", asked, got, want)
 		}
+	}
+}
+
+// A guest that goes to another host while it runs has the pages there that it has,
+// and lies on no cell if it lies on none.
+func TestRunning(t *testing.T) {
+	t.Parallel()
+	asked, err := Read(map[string]string{"hw:mem_page_size": "any", "hw:numa_nodes": "2"}, nil, 4, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := asked.Running(&Placement{Cells: []Placed{{PageKB: 4}, {PageKB: 2048}}})
+	if running.Cells[0].PageKB != 4 || running.Cells[1].PageKB != 2048 || asked.Cells[0].PageKB != PageAny {
+		t.Errorf("%+v of %+v", running, asked)
+	}
+	if r := asked.Running(nil); r != nil {
+		t.Errorf("%+v", r)
 	}
 }
