@@ -52,7 +52,7 @@ func Assign(host Host, taken Taken, requests []Request, on *numa.Placement) (Dev
 	mine := map[string]bool{}
 	for _, r := range requests {
 		free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool {
-			return taken[d.Address] || mine[d.Address] || !slices.ContainsFunc(r.Specs, func(s Spec) bool { return s.is(d) })
+			return taken[d.Address] || mine[d.Address] || !r.takes(d)
 		})
 		free = host.near(free, r.Policy, on)
 		if len(free) < r.Count {
@@ -101,17 +101,24 @@ func (h Host) sameSocket(cell int, on *numa.Placement) bool {
 	return known && slices.ContainsFunc(on.Cells, func(c numa.Placed) bool { return sockets[c.Host] == at })
 }
 
-// Wanted says how much a guest wants each of the host's cells for its devices: those
-// next to free devices that would do, or, if it asks for none, rather those without.
+// Wanted says how much a guest wants each of the host's cells for its devices: by
+// how many of those that it asks for it can have next to the cell, or, if it asks
+// for none, rather one without.
 func Wanted(host Host, taken Taken, requests []Request) map[int]int {
 	wanted := map[int]int{}
-	for _, d := range host.Devices {
-		switch {
-		case d.Cell == nil || taken[d.Address]:
-		case len(requests) == 0:
+	free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool { return d.Cell == nil || taken[d.Address] })
+	if len(requests) == 0 {
+		for _, d := range free {
 			wanted[*d.Cell]--
-		case slices.ContainsFunc(requests, func(r Request) bool { return slices.ContainsFunc(r.Specs, func(s Spec) bool { return s.is(d) }) }):
-			wanted[*d.Cell]++
+		}
+	}
+	for _, r := range requests {
+		near := map[int]int{}
+		for _, d := range free {
+			if r.takes(d) && near[*d.Cell] < r.Count {
+				near[*d.Cell]++
+				wanted[*d.Cell]++
+			}
 		}
 	}
 	return wanted

@@ -125,6 +125,32 @@ func TestAssign(t *testing.T) {
 	}
 }
 
+// A guest that asks for devices of two kinds lies next to both, not to most of one.
+func TestCellsAreThoseOfItsDevices(t *testing.T) {
+	t.Parallel()
+	few, many := 0, 1
+	h := Host{Cells: &numa.Host{Cells: []numa.Cell{{ID: few, Shared: numa.CPUs{0}, MemoryMB: 1024}, {ID: many, Shared: numa.CPUs{1}, MemoryMB: 2048}}}}
+	for slot := range 3 {
+		h.Devices = append(h.Devices, Device{Address: fmt.Sprintf("0000:01:0%d.0", slot), Vendor: "10de", Product: "1eb8", Type: Standard, Cell: &many})
+	}
+	h.Devices = append(h.Devices, Device{Address: "0000:02:00.0", Vendor: "10de", Product: "1eb8", Type: Standard, Cell: &few},
+		Device{Address: "0000:02:01.0", Vendor: "8086", Product: "154d", Type: Virtual, Cell: &few})
+	cells, err := numa.Read(map[string]string{"hw:numa_nodes": "1"}, nil, 1, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for alias, want := range map[string]int{"gpu:1,part:1": few, "gpu:2": many, "gpu:1": many} {
+		requests, err := aliases.Read(map[string]string{specAlias: alias, specPolicy: "required"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed, all, ok := Fit(h, nil, nil, cells, requests, numa.Limits{CPU: 1, RAM: 1})
+		if !ok || placed.Cells[0].Host != want || len(all) == 0 {
+			t.Errorf("%s: on %+v with %v, %v; want cell %d", alias, placed, all, ok, want)
+		}
+	}
+}
+
 // Guests one after the other: no device is given twice, none that isn't there.
 func TestNoDeviceIsGivenTwice(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,11 @@ type Request struct {
 	Alias
 }
 
+// takes says whether a device is one of those that are asked for.
+func (r Request) takes(d Device) bool {
+	return slices.ContainsFunc(r.Specs, func(s Spec) bool { return s.is(d) })
+}
+
 // maxDevices bounds what one flavor may ask for.
 const maxDevices = 256
 
