@@ -210,7 +210,7 @@ func driverOf(cfg *config.Config, cells numa.Settings) (workers.OpenDriver, erro
 		return func(stateDir string, link *hostlink.Client) (libvirt.Driver, error) {
 			return qemu.New(qemu.Options{
 				HostID: link.HostID(), StateDir: stateDir, Socket: cfg.Host.LibvirtSocket, CacheBytes: int64(cfg.Host.ImageCacheGB) << 30,
-				Images: images.NewGlance(link), Servers: link, Migration: migrationOf(cfg), Shared: cells.Shared, Hold: hold.Points(cfg.Dev.HoldDir).At,
+				Images: images.NewGlance(link), Servers: link, Migration: migrationOf(cfg), Shared: cells.Shared, Lends: len(cfg.Host.PCIDeviceSpec) > 0, Hold: hold.Points(cfg.Dev.HoldDir).At,
 			})
 		}, nil
 	case "simulated":

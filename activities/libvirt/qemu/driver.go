@@ -47,6 +47,9 @@ type Options struct {
 	// Shared are the CPUs on which guests float that lie on no NUMA cell; empty is
 	// all.
 	Shared numa.CPUs
+	// Lends says that guests may have devices of the host; they are not looked at
+	// otherwise.
+	Lends bool
 	// OnStep is told of each sub-step before it acts; for tests.
 	OnStep func(serverID, step string)
 	// Hold is called before each sub-step and keeps it waiting, or ends it by an
@@ -70,6 +73,7 @@ type Driver struct {
 	servers   Servers
 	migration Migration
 	shared    numa.CPUs
+	lends     bool
 	kvm       bool
 	amd       bool
 	onStep    func(serverID, step string)
@@ -93,7 +97,7 @@ func New(o Options) (*Driver, error) {
 	}
 	d := &Driver{
 		hostID: o.HostID,
-		dir:    filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration, shared: o.Shared,
+		dir:    filepath.Join(o.StateDir, "guests"), socket: o.Socket, daemon: newConnection(o.Socket), servers: o.Servers, migration: o.Migration, shared: o.Shared, lends: o.Lends,
 		kvm: kvm.Works(), amd: isAMD(), onStep: o.OnStep, hold: o.Hold, poll: 250 * time.Millisecond, patience: callTime,
 	}
 	err := os.MkdirAll(d.dir, 0o711)

@@ -61,7 +61,9 @@ func (d *Driver) Inventory(ctx context.Context) (libvirt.Inventory, error) {
 		if capabilities, err = rpc.ConnectGetCapabilities(); err != nil {
 			return err
 		}
-		i.Devices, err = pciDevices(rpc)
+		if d.lends {
+			i.Devices, err = pciDevices(rpc)
+		}
 		return err
 	})
 	if err != nil {

@@ -23,8 +23,11 @@ func pciDevices(rpc *golibvirt.Libvirt) (all []pci.Device, err error) {
 	}
 	for _, d := range found {
 		text, err := rpc.NodeDeviceGetXMLDesc(d.Name, 0)
-		if err != nil {
+		if isAnswer(err) {
 			continue // it has gone since
+		}
+		if err != nil {
+			return nil, err
 		}
 		var described libvirtxml.NodeDevice
 		if err := described.Unmarshal(text); err != nil {
