@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/numa"
-	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -72,20 +70,13 @@ func readSpec(ctx context.Context, q store.Queryer, serverID string, size steps.
 			return steps.ServerSpec{}, err
 		}
 	}
-	if spec.NUMA, spec.Devices, err = placeOf(ctx, q, s, size); err != nil {
-		return steps.ServerSpec{}, err
+	if s.MayHaveParts() {
+		if spec.NUMA, spec.Devices, err = compute.PlaceOf(ctx, q, s.ID, size); err != nil {
+			return steps.ServerSpec{}, err
+		}
 	}
 	err = giveDisks(ctx, q, s, &spec)
 	return spec, err
-}
-
-// placeOf gives the cells and devices of its host that a server has that asks for any.
-func placeOf(ctx context.Context, q store.Queryer, s *compute.Server, size steps.Size) (*numa.Placement, pci.Devices, error) {
-	asked, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
-	if err != nil || asked == nil && !pci.Wants(s.Flavor.ExtraSpecs) {
-		return nil, nil, err
-	}
-	return compute.PlaceOf(ctx, q, s.ID, size)
 }
 
 // inSize gives a server as its open migration has it. Errors: Conflict, there is

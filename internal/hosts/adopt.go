@@ -65,13 +65,20 @@ func Adopt(ctx context.Context, db *store.DB, link Describer) ([]Adopted, error)
 	return done, err
 }
 
-// giveBack gives the server of a guest its host again.
+// giveBack gives the server of a guest its host again. Only the host knows which
+// parts of it the guest has, if it may have any.
 func giveBack(ctx context.Context, db *store.DB, link Describer, g *compute.Stranger) error {
-	spec, err := describe(ctx, link, g)
+	server, err := compute.GetServer(ctx, db.Pool, "", g.ServerID)
 	if err != nil {
 		return err
 	}
-	g.NUMA, g.Devices = spec.NUMA, spec.Devices
+	if server.MayHaveParts() {
+		spec, err := describe(ctx, link, g)
+		if err != nil {
+			return err
+		}
+		g.NUMA, g.Devices = spec.NUMA, spec.Devices
+	}
 	return db.InTx(ctx, func(tx store.Tx) error { return compute.ReturnServer(ctx, tx, g) })
 }
 

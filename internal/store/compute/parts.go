@@ -72,6 +72,13 @@ func takenParts(ctx context.Context, q store.Queryer, where string, args ...any)
 	return all, store.Translate(rows.Err())
 }
 
+// MayHaveParts says whether the server's guest may have any: those of most don't,
+// since they ask for none.
+func (s *Server) MayHaveParts() bool {
+	cells, err := numa.Read(s.Flavor.ExtraSpecs, s.ImageProperties, s.VCPUs, s.MemoryMB)
+	return err != nil || cells != nil || pci.Wants(s.Flavor.ExtraSpecs)
+}
+
 // PlaceOf says where the server's guest lies and which devices it has: the one that
 // it is, or where it is to be while an operation brings it elsewhere; with
 // steps.OldSize the one that its open migration has left. A nil placement is on no
