@@ -21,7 +21,7 @@ func (a *API) refused(rows []rest.Operation) (more []rest.Operation) {
 	has := map[string][]string{}
 	var paths []string
 	for _, row := range rows {
-		if row.Anonymous || slices.Contains(overlaid, row.Path) {
+		if row.Anonymous {
 			continue
 		}
 		if has[row.Path] == nil {
@@ -34,6 +34,9 @@ func (a *API) refused(rows []rest.Operation) (more []rest.Operation) {
 		for _, method := range methods {
 			if slices.Contains(has[path], method) {
 				allowed = append(allowed, method)
+				continue
+			}
+			if slices.Contains(overlaid, path) {
 				continue
 			}
 			refuse := notAllowed

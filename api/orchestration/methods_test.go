@@ -17,7 +17,8 @@ func TestMethods(t *testing.T) {
 			t.Errorf("%s %s: %d %v", row.method, row.path, status, answer)
 		}
 	}
-	for path, want := range map[string]string{"/stacks": "GET,POST", "/stacks/one/" + id: "GET,PUT,PATCH,DELETE", "/stacks/one": "GET,POST,PUT,PATCH,DELETE", "/validate": "POST"} {
+	for path, want := range map[string]string{"/stacks": "GET,POST", "/stacks/one/" + id: "GET,PUT,PATCH,DELETE", "/stacks/one": "GET,POST,PUT,PATCH,DELETE", "/validate": "POST",
+		"/stacks/detail": "GET", "/stacks/preview": "POST"} {
 		if status, answer, header := c.ask("alice", "OPTIONS", path, ""); status != 204 || header.Get("Allow") != want || answer != nil {
 			t.Errorf("%s: %d %q %v", path, status, header.Get("Allow"), answer)
 		}

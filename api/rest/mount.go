@@ -92,6 +92,11 @@ func projectMatches(e *exchange) error {
 // slash is part of what it stands in.
 func (s *Server) route(w http.ResponseWriter, r *http.Request, m *mounted, e *exchange) {
 	e.parts = strings.Split(r.URL.RawPath, "/")
+	for i, part := range e.parts {
+		if plain, err := url.PathUnescape(part); err == nil {
+			e.parts[i] = plain
+		}
+	}
 	if rows := m.paths.find(r.Method, e.parts); rows != nil {
 		s.serve(w, r, m.Service, rows)
 		return
@@ -131,9 +136,6 @@ func (e *exchange) parameters(service *Service) map[string]string {
 	for i, part := range strings.Split(e.operation.Path, "/") {
 		if name := parameter(part); name != "" {
 			named[name] = parts[i]
-			if plain, err := url.PathUnescape(parts[i]); err == nil {
-				named[name] = plain
-			}
 		}
 	}
 	return named

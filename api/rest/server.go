@@ -90,7 +90,7 @@ type exchange struct {
 	root      string   // what the service's links begin with: scheme, host, mount
 	remote    string   // who asked
 	path      string   // below the mount and without the project id, unescaped
-	parts     []string // of the path, escaped, between its slashes
+	parts     []string // of the path, between its slashes
 }
 
 type exchangeKey struct{}
