@@ -2,12 +2,14 @@ package resources_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 
 	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/faults"
@@ -15,11 +17,10 @@ import (
 	"holdfast.dev/internal/resourcetype"
 )
 
-// keyring has keys by their names, and tells the private one once.
+// keyring has keys by their names, and makes none itself.
 type keyring struct {
 	mu   sync.Mutex
 	keys map[string]string
-	made int
 }
 
 // ServeHTTP implements http.Handler.
@@ -44,14 +45,11 @@ func (f *keyring) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost && taken:
 		answer(http.StatusConflict, "conflictingRequest", map[string]any{"message": "Key pair '" + body.Key.Name + "' already exists.", "code": 409})
+	case r.Method == http.MethodPost && body.Key.Public == "":
+		answer(http.StatusBadRequest, "badRequest", map[string]any{"message": "there is no key", "code": 400})
 	case r.Method == http.MethodPost:
-		f.made++
-		key := map[string]any{"name": body.Key.Name, "public_key": body.Key.Public}
-		if body.Key.Public == "" {
-			key["public_key"], key["private_key"] = fmt.Sprint("public ", f.made), fmt.Sprint("private ", f.made)
-		}
-		f.keys[body.Key.Name] = key["public_key"].(string)
-		answer(http.StatusOK, "keypair", key)
+		f.keys[body.Key.Name] = body.Key.Public
+		answer(http.StatusCreated, "keypair", map[string]any{"name": body.Key.Name, "public_key": body.Key.Public})
 	case !there:
 		answer(http.StatusNotFound, "itemNotFound", map[string]any{"message": "Keypair " + name + " not found", "code": 404})
 	case r.Method == http.MethodDelete:
@@ -62,10 +60,9 @@ func (f *keyring) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A key is made once, its private part is not lost however often it is tried, and one
-// that somebody has already is neither taken nor deleted.
-func TestKeyPair(t *testing.T) {
-	t.Parallel()
+// newKeyring is a bench with a keyring, and a key pair for it to make.
+func newKeyring(t *testing.T) (*bench, *keyring, thing) {
+	t.Helper()
 	registry, err := resourcetype.Builtin()
 	if err != nil {
 		t.Fatal(err)
@@ -75,14 +72,31 @@ func TestKeyPair(t *testing.T) {
 	t.Cleanup(server.Close)
 	cloud := faked{&cut{left: -1}, server.URL}
 	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
-	th := thing{name: "key", typ: "OS::Nova::KeyPair"}
+	return b, service, thing{name: "key", typ: "OS::Nova::KeyPair"}
+}
+
+// A key is made once, its private part is not lost however often it is tried, and one
+// that somebody has already is neither taken nor deleted.
+func TestKeyPair(t *testing.T) {
+	t.Parallel()
+	b, service, th := newKeyring(t)
 	keys := b.types[th.typ]
-	for properties, private := range map[string]bool{`{"name": "a", "save_private_key": true}`: true, `{"name": "b"}`: false, `{"name": "c", "public_key": "mine"}`: false} {
+	for properties, private := range map[string]string{`{"name": "a", "save_private_key": true}`: "RSA PRIVATE KEY", `{"name": "b"}`: "",
+		`{"name": "c", "public_key": "mine"}`: "", `{"name": "d", "type": "x509", "save_private_key": true}`: "PRIVATE KEY"} {
 		made := b.killed("create "+properties, b.call(th, properties), keys.Create)
 		public, _ := made.Attributes.Get("public_key")
 		told, _ := made.Attributes.Get("private_key")
-		if public != service.keys[made.PhysicalID] || private != (told == strings.Replace(value.Str(public), "public", "private", 1)) || !private && told != "" {
-			t.Errorf("%s: %v %v", properties, public, told)
+		if public == "" || public != service.keys[made.PhysicalID] {
+			t.Errorf("%s: %v, and there is %q", properties, public, service.keys[made.PhysicalID])
+		}
+		switch block, _ := pem.Decode([]byte(value.Str(told))); {
+		case (block != nil) != (private != ""), block != nil && block.Type != private:
+			t.Errorf("%s: told %.40v", properties, told)
+		case private == "RSA PRIVATE KEY":
+			signer, err := ssh.ParsePrivateKey([]byte(value.Str(told)))
+			if err != nil || !strings.HasPrefix(value.Str(public), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))) {
+				t.Errorf("%s: the key isn't that of %v (%v)", properties, public, err)
+			}
 		}
 		made.Action = "DELETE"
 		b.killed("delete "+properties, made, keys.Delete)
@@ -95,5 +109,37 @@ func TestKeyPair(t *testing.T) {
 	}
 	if len(service.keys) != 1 || service.keys["theirs"] != "x" {
 		t.Errorf("%v is left", service.keys)
+	}
+}
+
+// What somebody makes of the same name while ours is on its way stays theirs; ours,
+// that nobody has heard of, is taken away with the stack.
+func TestKeyPairsMeet(t *testing.T) {
+	t.Parallel()
+	for _, properties := range []string{`{"name": "k"}`, `{"name": "k", "public_key": "mine"}`} {
+		b, service, th := newKeyring(t)
+		keys := b.types[th.typ]
+		noted := b.call(th, properties)
+		if wait, err := keys.Create(t.Context(), noted); wait == 0 || err != nil || len(service.keys) != 1 {
+			t.Fatalf("%s: %s, %v, and there are %v", properties, wait, err, service.keys)
+		}
+		b.cloud.after(0)
+		if _, err := keys.Create(t.Context(), noted); !faults.Is(err, faults.Unavailable) || service.keys["k"] == "" {
+			t.Fatalf("%s: %v, and there are %v", properties, err, service.keys)
+		}
+		b.cloud.after(-1)
+		noted.Action = "DELETE"
+		if _, err := keys.Delete(t.Context(), noted); err != nil || len(service.keys) != 1 {
+			t.Errorf("%s: %v, and there are %v", properties, err, service.keys)
+		}
+
+		service.keys["k"], noted.PhysicalID, noted.Action = "another's", "", "CREATE"
+		if _, err := keys.Create(t.Context(), noted); !faults.Is(err, faults.Conflict) || noted.PhysicalID != "" {
+			t.Errorf("%s: %v", properties, err)
+		}
+		noted.Action = "DELETE"
+		if _, err := keys.Delete(t.Context(), noted); err != nil || service.keys["k"] != "another's" {
+			t.Errorf("%s: %v, and there are %v", properties, err, service.keys)
+		}
 	}
 }

@@ -57,9 +57,9 @@ type Call struct {
 	Name, Mark string
 	// Action is CREATE, UPDATE, DELETE, CHECK, SUSPEND or RESUME, as users see it.
 	Action string
-	// ProjectID is the project that the stack is in, TrustID what its owner lets us
-	// act by; empty if there is no such thing.
-	ProjectID, TrustID string
+	// ProjectID is the project that the stack is in, UserID its owner, TrustID what
+	// that one lets us act by; empty if there is no such thing.
+	ProjectID, UserID, TrustID string
 	// Now is the time, one for a whole batch.
 	Now time.Time
 	// PhysicalID is what the resource is outside; the type sets it.

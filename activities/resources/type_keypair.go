@@ -1,65 +1,53 @@
 package resources
 
-// OS::Nova::KeyPair: a key, which may be made here and told once.
+// OS::Nova::KeyPair: a key, which may be made here and told to those who read the
+// stack.
 
 import (
 	"context"
-	"net/http"
+	"strings"
 	"time"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/sshkeys"
 )
 
 // KeyPair is OS::Nova::KeyPair.
 type KeyPair struct{ REST }
 
 const (
-	// unheldKey is where it is kept that nobody has had a key of the name.
-	unheldKey = "name_was_free"
-	// privateKey is where the key is kept that is told once.
+	// oursKey is where the public key is kept by which a key of the name is ours.
+	oursKey = "public_key"
+	// privateKey is where the key is kept that belongs to it, if it is to be told.
 	privateKey = "private_key"
 )
 
-// Create is idempotent by what is known of the name from before: a key that is there
-// although nobody had one is our own, of a try that nobody has heard of. It is made
-// anew, since what it told is lost.
+// Create is idempotent by the public key, which is written down before it is sent,
+// while nobody has a key of the name: whoever has the name after that with that very
+// key is a try that nobody has heard of.
 func (t KeyPair) Create(ctx context.Context, c *Call) (time.Duration, error) {
 	w, err := t.begin(ctx, c)
 	if err != nil {
 		return 0, err
 	}
 	if c.PhysicalID == "" {
-		free, _ := c.Data.Get(unheldKey)
-		there, err := w.held(ctx)
-		switch {
-		case err != nil:
-			return 0, err
-		case !there && free != true:
-			c.Data.Set(unheldKey, true)
-			return soon, nil // first that is written down
-		case there && free == true:
-			if _, err := w.do(ctx, http.MethodDelete, w.named(), nil); err != nil && !faults.Is(err, faults.NotFound) {
+		noted, ok := c.Data.Get(oursKey)
+		if !ok {
+			return soon, w.note(ctx)
+		}
+		w.scope.Properties = c.Properties.Copy()
+		w.scope.Properties.Set("public_key", noted)
+		id, refused := w.make(ctx, t.Type.REST.Create[0])
+		if faults.Is(refused, faults.Conflict) {
+			if id, err = w.ours(ctx); err != nil {
 				return 0, err
 			}
 		}
-		first := t.Type.REST.Create[0]
-		answer, err := w.do(ctx, first.Method, first.Path, w.body(first))
-		if err != nil {
-			return 0, err
-		}
-		made := under(answer, t.Type.REST.One)
-		id, err := w.idOf(made)
-		if err != nil {
-			return 0, err
+		if id == "" {
+			return 0, refused
 		}
 		w.is(id)
-		m, _ := made.(*value.Map)
-		if key, _ := m.Get(privateKey); key != nil {
-			if save, _ := c.Properties.Get("save_private_key"); save == true {
-				c.Data.Set(privateKey, key)
-			}
-		}
 	}
 	wait, err := w.ready(ctx)
 	kept, _ := c.Data.Get(privateKey)
@@ -68,16 +56,64 @@ func (t KeyPair) Create(ctx context.Context, c *Call) (time.Duration, error) {
 	return wait, err
 }
 
-// named is the path of the key of the name that is asked for.
-func (w *work) named() string {
-	return w.scope.Path("os-keypairs/$(name)")
+// Delete is idempotent as that of any type is; what nobody has heard of is found by
+// its public key.
+func (t KeyPair) Delete(ctx context.Context, c *Call) (time.Duration, error) {
+	if c.PhysicalID == "" && c.Data.Has(oursKey) {
+		w, err := t.begin(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		if c.PhysicalID, err = w.ours(ctx); c.PhysicalID == "" {
+			return 0, err
+		}
+	}
+	return t.REST.Delete(ctx, c)
 }
 
-// held says whether somebody has a key of the name.
-func (w *work) held(ctx context.Context) (bool, error) {
-	_, err := w.get(ctx, w.named(), "")
-	if faults.Is(err, faults.NotFound) {
-		return false, nil
+// note writes down which key is to be ours: the one that is given, or a new one.
+// Errors: Conflict, the name is taken.
+func (w *work) note(ctx context.Context) error {
+	c, name := w.call, w.call.text("name")
+	held, err := w.held(ctx)
+	if err != nil {
+		return err
 	}
-	return err == nil, err
+	if held != "" {
+		return faults.New(faults.Conflict, "Conflict", "Key pair '%s' already exists. (HTTP 409)", name)
+	}
+	public := c.text("public_key")
+	if public == "" {
+		var private string
+		if public, private, err = sshkeys.Generate(c.text("type"), c.UserID); err != nil {
+			return err
+		}
+		if save, _ := c.Properties.Get("save_private_key"); save == true {
+			c.Data.Set(privateKey, private)
+		}
+	}
+	c.Data.Set(oursKey, public)
+	return nil
+}
+
+// ours is the id of the key that has the name, if it is ours.
+func (w *work) ours(ctx context.Context) (string, error) {
+	held, err := w.held(ctx)
+	noted, _ := w.call.Data.Get(oursKey)
+	if key, _ := noted.(string); held == "" || held != strings.TrimSpace(key) {
+		return "", err
+	}
+	return w.call.text("name"), nil
+}
+
+// held is the public key that somebody has under the name; empty is nobody.
+func (w *work) held(ctx context.Context) (string, error) {
+	object, err := w.get(ctx, w.scope.Path("os-keypairs/$(name)"), w.Type.REST.One)
+	if faults.Is(err, faults.NotFound) {
+		return "", nil
+	}
+	m, _ := object.(*value.Map)
+	key, _ := m.Get("public_key")
+	text, _ := key.(string)
+	return strings.TrimSpace(text), err
 }
