@@ -117,20 +117,19 @@ func TestFakedTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(&collections{at: map[string]map[string]map[string]any{}})
+	// Another of the name is somebody else's, and stays.
+	service := &collections{at: map[string]map[string]map[string]any{"os-server-groups": {
+		"00000000-2222-4222-8222-222222222222": {"id": "00000000-2222-4222-8222-222222222222", "name": "close", "policies": []string{"anti-affinity"}}}}}
+	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	cloud := faked{&cut{left: -1}, server.URL}
 	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
 	const network = "00000000-1111-4111-8111-111111111111"
 	group := thing{"group", "OS::Nova::ServerGroup", `{"name": "close"}`, "", "show"}
-	// Another of the name is somebody else's, and stays.
-	client, err := cloud.Client(t.Context(), "", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Post(t.Context(), client.ServiceURL("os-server-groups"), map[string]any{"server_group": map[string]any{"name": "close"}}, nil,
-		&gophercloud.RequestOpts{OkCodes: []int{http.StatusCreated}}); err != nil {
-		t.Fatal(err)
+	never := b.call(group, group.made)
+	never.Action = "DELETE" // before anything was made
+	if _, err := b.types[group.typ].Delete(t.Context(), never); err != nil || len(service.at["os-server-groups"]) != 1 {
+		t.Errorf("%v, and there are %v", err, service.at)
 	}
 	b.all([]thing{
 		group, {"unnamed", "OS::Nova::ServerGroup", `{"policies": ["affinity"]}`, "", "show"},

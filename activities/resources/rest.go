@@ -183,10 +183,8 @@ func (t REST) Create(ctx context.Context, c *Call) (time.Duration, error) {
 	}
 	first, more := t.Type.REST.Create[0], t.Type.REST.Create[1:]
 	if c.PhysicalID == "" {
-		if f := t.Type.REST.Find; f != nil && f.Noted && !c.Data.Has(othersKey) {
-			others, err := w.matching(ctx)
-			c.Data.Set(othersKey, others)
-			return soon, err
+		if w.unnoted() {
+			return soon, w.noteOthers(ctx)
 		}
 		found, err := w.find(ctx)
 		if err == nil && found == "" {
@@ -254,55 +252,77 @@ func (w *work) idOf(object any) (string, error) {
 
 // find gives the id of what an earlier call has made; empty is nothing.
 func (w *work) find(ctx context.Context) (string, error) {
-	ids, err := w.matching(ctx)
-	if err != nil {
-		return "", err
+	if w.unnoted() {
+		return "", nil // nothing is made before that
 	}
 	noted, _ := w.call.Data.Get(othersKey)
 	others, _ := noted.([]any)
-	for _, id := range ids {
-		if !value.In(id, others) {
-			return value.Str(id), nil
+	all, err := w.listed(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, one := range all {
+		if !w.matches(one) {
+			continue
+		}
+		id, err := w.idOf(one)
+		if err != nil || !value.In(id, others) {
+			return id, err
 		}
 	}
 	return "", nil
 }
 
-// matching are the ids of what may be what an earlier call has made.
-func (w *work) matching(ctx context.Context) ([]any, error) {
-	ids := []any{}
+// listed are those of which one may be what an earlier call has made.
+func (w *work) listed(ctx context.Context) ([]*value.Map, error) {
 	f := w.Type.REST.Find
 	if f == nil {
-		return ids, nil
+		return nil, nil
 	}
 	all, err := w.list(ctx, w.scope.Path(f.Path), f.In)
 	if faults.Is(err, faults.NotFound) {
-		return ids, nil
+		return nil, nil
 	}
+	return all, err
+}
+
+// matches says whether one of them has what that has.
+func (w *work) matches(one *value.Map) bool {
+	for field, v := range w.Type.REST.Find.Match {
+		got, _ := one.Get(field)
+		if want, some := w.scope.Wanted(v); some && !contains(got, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// unnoted says that it isn't written down yet which of them are others'.
+func (w *work) unnoted() bool {
+	f := w.Type.REST.Find
+	return f != nil && f.Noted && !w.call.Data.Has(othersKey)
+}
+
+// noteOthers writes that down: all that there are before anything is made.
+func (w *work) noteOthers(ctx context.Context) error {
+	all, err := w.listed(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	others := []any{}
 	for _, one := range all {
-		matches := true
-		for field, v := range f.Match {
-			got, _ := one.Get(field)
-			want, some := w.scope.Wanted(v)
-			matches = matches && (!some || contains(got, want))
-		}
-		if !matches {
-			continue
-		}
 		id, err := w.idOf(one)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		ids = append(ids, id)
+		others = append(others, id)
 	}
-	return ids, nil
+	w.call.Data.Set(othersKey, others)
+	return nil
 }
 
 // contains says whether a value is what is wanted: in a map at least what is
-// wanted of it, in a list an item for every one that is wanted.
+// wanted of it, in a list an item for every one that is wanted, and none if none is.
 func contains(got, want any) bool {
 	switch x := want.(type) {
 	case *value.Map:
@@ -316,6 +336,9 @@ func contains(got, want any) bool {
 		return true
 	case []any:
 		list, _ := got.([]any)
+		if len(x) == 0 {
+			return len(list) == 0
+		}
 		for _, one := range x {
 			if !slices.ContainsFunc(list, func(item any) bool { return contains(item, one) }) {
 				return false
