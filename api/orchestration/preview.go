@@ -49,26 +49,31 @@ type preview struct {
 	world      *stacks.World
 	// parent is the resource that the stack is; empty if it is none.
 	parent string
+	// requiredBy are the resources that need one.
+	requiredBy map[string][]string
 }
 
-// resource is one resource of a preview: as it is, or as it is to be if there is none
-// yet.
-func (p preview) resource(name string) (*previewed, error) {
-	id := stackIdentity{p.of.Name, p.of.ID, p.of.ProjectID, ""}
-	v := &previewed{Name: name, Action: orchestration.ActionInit, Status: orchestration.Complete, Stack: id, StackName: p.of.Name, Identity: id,
-		RequiredBy: []string{}, Metadata: json.RawMessage("{}"), Attributes: &value.Map{}, Parent: p.parent}
-	v.Identity.Path = "/resources/" + name
-	for _, other := range p.definition.Resources() {
-		requires, err := other.Requires()
+func newPreview(of *orchestration.Stack, d *stacks.Definition, world *stacks.World, parent string) (*preview, error) {
+	p := &preview{of, d, world, parent, map[string][]string{}}
+	for _, def := range d.Resources() {
+		requires, err := def.Requires()
 		if err != nil {
 			return nil, err
 		}
 		for _, need := range requires {
-			if need == name {
-				v.RequiredBy = append(v.RequiredBy, other.Name)
-			}
+			p.requiredBy[need] = append(p.requiredBy[need], def.Name)
 		}
 	}
+	return p, nil
+}
+
+// resource is one resource of a preview: as it is, or as it is to be if there is none
+// yet.
+func (p *preview) resource(name string) (*previewed, error) {
+	id := stackIdentity{p.of.Name, p.of.ID, p.of.ProjectID, ""}
+	v := &previewed{Name: name, Action: orchestration.ActionInit, Status: orchestration.Complete, Stack: id, StackName: p.of.Name, Identity: id,
+		RequiredBy: orEmpty(p.requiredBy[name]), Metadata: json.RawMessage("{}"), Attributes: &value.Map{}, Parent: p.parent}
+	v.Identity.Path = "/resources/" + name
 	if def := p.definition.Resource(name); def != nil {
 		v.Type, v.Desc = def.Type, def.Description
 		metadata, err := def.Metadata(p.world)
@@ -97,7 +102,7 @@ func (p preview) resource(name string) (*previewed, error) {
 
 // all are the resources of a definition, in its order; what is nested in one stands in
 // its place, as a list.
-func (p preview) all() ([]any, error) {
+func (p *preview) all() ([]any, error) {
 	list := []any{}
 	for _, def := range p.definition.Resources() {
 		t, err := p.definition.TypeOf(def)
@@ -105,7 +110,10 @@ func (p preview) all() ([]any, error) {
 			return nil, err
 		}
 		if inside := p.definition.Inside(def, t); inside != nil {
-			nested := preview{&orchestration.Stack{Name: p.of.Name + "-" + def.Name, ID: none, ProjectID: p.of.ProjectID}, inside, p.world, def.Name}
+			nested, err := newPreview(&orchestration.Stack{Name: p.of.Name + "-" + def.Name, ID: none, ProjectID: p.of.ProjectID}, inside, p.world, def.Name)
+			if err != nil {
+				return nil, err
+			}
 			inner, err := nested.all()
 			if err != nil {
 				return nil, err
@@ -176,7 +184,11 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 			view.Outputs = append(view.Outputs, outputOf(o, world))
 		}
 	}
-	resources, err := preview{s, d, world, ""}.all()
+	p, err := newPreview(s, d, world, "")
+	if err != nil {
+		return nil, err
+	}
+	resources, err := p.all()
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +204,7 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 // previewUpdate shows what an update would change.
 func (a *API) previewUpdate(parse parser) rest.Handler {
 	return func(r *rest.Request) (*rest.Response, error) {
-		if _, err := flag(r, "show_nested", false); err != nil {
+		if err := flat(r); err != nil {
 			return nil, err
 		}
 		body, err := bodyOf(r)
@@ -211,20 +223,24 @@ func (a *API) previewUpdate(parse parser) rest.Handler {
 		if err != nil {
 			return nil, err
 		}
+		before, err := newPreview(s, now, world, s.ParentResource)
+		if err != nil {
+			return nil, err
+		}
+		after, err := newPreview(s, next, world, s.ParentResource)
+		if err != nil {
+			return nil, err
+		}
 		changes := map[string][]*previewed{"unchanged": {}, "updated": {}, "replaced": {}, "added": {}, "deleted": {}}
-		note := func(change, name string) error {
-			of := next
-			if change == "deleted" {
-				of = now
-			}
-			v, err := preview{s, of, world, s.ParentResource}.resource(name)
+		note := func(change string, of *preview, name string) error {
+			v, err := of.resource(name)
 			changes[change] = append(changes[change], v)
 			return err
 		}
 		for _, def := range next.Resources() {
 			change, err := changeOf(next, def, world)
 			if err == nil {
-				err = note(change, def.Name)
+				err = note(change, after, def.Name)
 			}
 			if err != nil {
 				return nil, err
@@ -232,7 +248,7 @@ func (a *API) previewUpdate(parse parser) rest.Handler {
 		}
 		for _, name := range world.Names() {
 			if next.Resource(name) == nil {
-				if err := note("deleted", name); err != nil {
+				if err := note("deleted", before, name); err != nil {
 					return nil, err
 				}
 			}

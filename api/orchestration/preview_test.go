@@ -110,7 +110,8 @@ func TestPreviewOfUpdate(t *testing.T) {
 		token, method, path, body string
 		status                    int
 	}{
-		{"alice", "PUT", at, `{}`, 400}, {"alice", "PUT", at + "?show_nested=x", template(1, 1, 5, "x"), 400}, {"reader", "PUT", at, template(1, 1, 5, "x"), 403},
+		{"alice", "PUT", at, `{}`, 400}, {"alice", "PUT", at + "?show_nested=x", template(1, 1, 5, "x"), 400},
+		{"alice", "PUT", at + "?show_nested=true", template(1, 1, 5, "x"), 400}, {"alice", "PUT", at + "?show_nested=false", template(1, 1, 5, "x"), 200}, {"reader", "PUT", at, template(1, 1, 5, "x"), 403},
 		{"reader", "PATCH", at, `{}`, 403}, {"bob", "PATCH", "/v1/p2" + at, `{}`, 404},
 	} {
 		if status, answer, _ := c.ask(row.token, row.method, row.path, row.body); status != row.status {

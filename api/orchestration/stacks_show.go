@@ -221,6 +221,9 @@ func (a *API) showEnvironment(r *rest.Request) (*rest.Response, error) {
 
 // validateTemplate says what a template asks for, and what is wrong with it.
 func (a *API) validateTemplate(r *rest.Request) (*rest.Response, error) {
+	if err := flat(r); err != nil {
+		return nil, err
+	}
 	body, err := bodyOf(r)
 	if err != nil {
 		return nil, err

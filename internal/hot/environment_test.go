@@ -134,6 +134,11 @@ resource_registry:
 	if got := r.Restricted("webX"); !slices.Equal(got, []string{"replace"}) {
 		t.Errorf("%v", got)
 	}
+	inside := environmentOf(t, "resource_registry: {resources: {nested: {'inner?': {hooks: pre-update}}, hooks: {T: U}}}")
+	if !r.Sets("hooks") || !r.Sets("restricted_actions") || !inside.Registry.Sets("hooks") || inside.Registry.Sets("restricted_actions") ||
+		environmentOf(t, "resource_registry: {resources: {hooks: {T: U}}}").Registry.Sets("hooks") {
+		t.Error("hooks of the wrong registries")
+	}
 	child := e.Child(value.NewMap("a", "b"), "", "nested")
 	if !child.Registry.HasHook("inner1", "pre-update") || child.Registry.HasHook("web1", "pre-create") {
 		t.Errorf("%s", value.JSON(child.User(), false))

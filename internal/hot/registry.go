@@ -260,6 +260,21 @@ func (r *Registry) Restricted(resource string) []string {
 	return r.settings(resource, "restricted_actions")
 }
 
+// Sets says whether there are hooks or restricted_actions of any resource, here or
+// in a nested stack.
+func (r *Registry) Sets(name string) bool { return sets(r.resources, name) }
+
+func sets(of *value.Map, name string) bool {
+	for i := range of.Len() {
+		key, v := of.At(i)
+		inner, isMap := v.(*value.Map)
+		if isMap && sets(inner, name) || !isMap && key == name {
+			return true
+		}
+	}
+	return false
+}
+
 // child is the registry of a nested stack.
 func (r *Registry) child(without, resource string) *Registry {
 	c := &Registry{types: orEmpty(r.types), resources: orEmpty(r.resources)}

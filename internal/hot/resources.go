@@ -25,6 +25,9 @@ type Resource struct {
 	externalID   any
 }
 
+// External says whether the resource is one that is there already, by an external_id.
+func (r *Resource) External() bool { return r.externalID != nil }
+
 func (s *Stack) loadResources() error {
 	w := s.Template.Version.words
 	section, err := s.Template.section(w.resources)

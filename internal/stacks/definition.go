@@ -159,7 +159,13 @@ func (d *Definition) used(left *int) []*resourcetype.Type {
 
 // Validate checks all that can be checked before anything is done, in the
 // original's order.
-func (d *Definition) Validate() error { left := maxNested; return d.validate(true, &left) }
+func (d *Definition) Validate() error {
+	if err := servedEnvironment(d.Environment); err != nil {
+		return err
+	}
+	left := maxNested
+	return d.validate(true, &left)
+}
 
 // ValidateTemplate is Validate without asking whether every parameter has a
 // value, nor what depends on that.
@@ -185,6 +191,9 @@ func (d *Definition) validate(strict bool, left *int) error {
 		}
 		if !strict {
 			continue
+		}
+		if err := servedResource(r); err != nil {
+			return err
 		}
 		if err := d.check(r, t, left); err != nil {
 			return err

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"holdfast.dev/internal/hot"
@@ -77,6 +78,38 @@ resources:
 		}
 		if want := []string{"OS::Heat::ResourceGroup", "OS::Heat::ResourceGroup", c.member}; !reflect.DeepEqual(names, want) || d.Outside() != c.outside {
 			t.Errorf("used %v, outside %v", names, d.Outside())
+		}
+	}
+}
+
+// What nobody carries out is refused, also in a nested stack, and not dropped.
+func TestUnserved(t *testing.T) {
+	t.Parallel()
+	types, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ environment, resource, inside, want string }{
+		{"{}", "{type: t.yaml}", "{type: OS::Heat::None}", ""},
+		{"resource_registry: {resources: {x: {hooks: pre-create}}}", "{type: OS::Heat::None}", "", "Hook is not supported."},
+		{"resource_registry: {resources: {r: {x: {hooks: [post-delete]}}}}", "{type: t.yaml}", "{type: OS::Heat::None}", "Hook is not supported."},
+		{"resource_registry: {resources: {r: {restricted_actions: replace}}}", "{type: OS::Heat::None}", "", "Restriction of actions is not supported."},
+		{"event_sinks: [{type: zaqar-queue, target: q}]", "{type: OS::Heat::None}", "", "Event sink is not supported."},
+		{"{}", "{type: OS::Heat::None, external_id: there}", "", "external_id of resource r is not supported."},
+		{"{}", "{type: t.yaml}", "{type: OS::Heat::None, external_id: there}", "external_id of resource x is not supported."},
+		{"{}", "{type: OS::Heat::None, deletion_policy: Snapshot}", "", `"Snapshot" deletion policy not supported`},
+	} {
+		request, err := ParseRequest(value.NewMap("environment", c.environment, "template", "heat_template_version: 2021-04-16\nresources: {r: "+c.resource+"}",
+			"files", value.NewMap("t.yaml", "heat_template_version: 2021-04-16\nresources: {x: "+c.inside+"}")))
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		d, err := request.Define(hot.Identity{Project: "p", Name: "s", ID: "i"}, types)
+		if err == nil {
+			err = d.Validate()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

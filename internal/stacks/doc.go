@@ -2,7 +2,7 @@
 // bound to its parameters, and the resources that there are, as templates read
 // them.
 //
-//	Request.Parse, Definition  a request, and what it asks for, checked  request.go definition.go
+//	Request.Parse, Definition  a request, and what it asks for, checked  request.go definition.go unserved.go
 //	Load                       the same from the rows                    load.go
 //	Definition.Changed         what another definition has otherwise     changes.go
 //	State                      what is kept sealed of a resource         state.go
