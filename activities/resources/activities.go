@@ -10,7 +10,6 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"time"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -160,6 +159,3 @@ func markOf(s *orchestration.Stack, r *orchestration.Resource) string {
 	name := s.Name + "-" + r.Name
 	return name[:min(len(name), most-len(own)-1)] + "-" + own
 }
-
-// now is the database's time.
-func (j *job) now(ctx context.Context) (time.Time, error) { return j.db.Now(ctx) }

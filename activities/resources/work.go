@@ -129,7 +129,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 	}
 	s := &shift{job: j, rows: map[int64]*orchestration.Resource{}}
 	s.out.CancelRequested = j.op.CancelRequestedAt != nil
-	if s.now, err = j.now(ctx); err != nil {
+	if s.now, err = store.Now(ctx, tx); err != nil {
 		return nil, err
 	}
 	if in.Phase == steps.Make || in.Phase == steps.Back {

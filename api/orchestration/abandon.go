@@ -3,6 +3,7 @@ package orchestration
 // GET .../export and DELETE .../abandon: a stack as another cloud may take it on.
 
 import (
+	"context"
 	"encoding/json"
 
 	"holdfast.dev/api/rest"
@@ -58,7 +59,7 @@ func (a *API) exportStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := a.exported(r, s)
+	view, err := a.exported(r.Context(), a.DB.Pool, s)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +67,8 @@ func (a *API) exportStack(r *rest.Request) (*rest.Response, error) {
 }
 
 // exported gathers a stack and those nested in it.
-func (a *API) exported(r *rest.Request, s *orchestration.Stack) (*exported, error) {
-	row, err := orchestration.GetTemplate(r.Context(), a.DB.Pool, s.TemplateID)
+func (a *API) exported(ctx context.Context, q store.Queryer, s *orchestration.Stack) (*exported, error) {
+	row, err := orchestration.GetTemplate(ctx, q, s.TemplateID)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +76,17 @@ func (a *API) exported(r *rest.Request, s *orchestration.Stack) (*exported, erro
 	if err != nil {
 		return nil, err
 	}
-	rows, err := orchestration.Resources(r.Context(), a.DB.Pool, s.ID)
+	rows, err := orchestration.Resources(ctx, q, s.ID)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := a.tree(r, s, 0)
+	below, err := orchestration.Tree(ctx, q, s.ID, 1)
 	if err != nil {
 		return nil, err
+	}
+	nested := map[string]*orchestration.Stack{}
+	for _, one := range below {
+		nested[one.ID] = one
 	}
 	view := &exported{Name: s.Name, ID: s.ID, Action: s.Action, Status: s.Status, Environment: d.Environment.User(), Files: json.RawMessage(row.Files),
 		Template: json.RawMessage(row.Template), Resources: map[string]any{}, ProjectID: s.ProjectID, UserProject: s.UserProjectID}
@@ -92,8 +97,8 @@ func (a *API) exported(r *rest.Request, s *orchestration.Stack) (*exported, erro
 		if one.ReplacedBy != 0 {
 			continue
 		}
-		if nested := tree.stacks[one.PhysicalID]; nested != nil && nested.ParentID == s.ID {
-			if view.Resources[one.Name], err = a.exported(r, nested); err != nil {
+		if part := nested[one.PhysicalID]; part != nil && part.ParentID == s.ID {
+			if view.Resources[one.Name], err = a.exported(ctx, q, part); err != nil {
 				return nil, err
 			}
 			continue
@@ -124,7 +129,7 @@ func (a *API) abandonStack(r *rest.Request) (*rest.Response, error) {
 		if err != nil {
 			return notFoundAs(s.Name, err)
 		}
-		if view, err = a.exported(r, locked); err != nil {
+		if view, err = a.exported(r.Context(), tx, locked); err != nil {
 			return err
 		}
 		accepted, err = a.accept(r, tx, locked, operations.StackDelete, steps.TraversalInput{Abandon: true})

@@ -79,7 +79,8 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	var knock string
-	var refusal error
+	var missing bool
+	var refusal error // that is kept as an event
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
 		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
 		if err != nil {
@@ -89,8 +90,8 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 {
-			return a.notThere(r, s, name)
+		if missing = len(rows) == 0; missing {
+			return nil
 		}
 		row := rows[len(rows)-1]
 		if slices.Contains(silentActions, row.Action) {
@@ -115,7 +116,11 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		event.Action, event.Reason = "SIGNAL", "Signal: "+told
 		return orchestration.PutSignal(r.Context(), tx, row, a.waiting(), event)
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case missing:
+		err = a.notThere(r, s, name)
+	default:
 		err = refusal
 	}
 	if err != nil {

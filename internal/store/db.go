@@ -76,8 +76,12 @@ func (db *DB) InTx(ctx context.Context, f func(tx Tx) error) error {
 }
 
 // Now is the time of the database's clock, which is one for all processes.
-func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
-	err = db.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+func (db *DB) Now(ctx context.Context) (time.Time, error) { return Now(ctx, db.Pool) }
+
+// Now is DB.Now for those who are in a transaction: one of many that all wait for a
+// second connection would wait for ever.
+func Now(ctx context.Context, q Queryer) (now time.Time, err error) {
+	err = q.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
 	return now, Translate(err)
 }
 
