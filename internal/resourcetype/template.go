@@ -11,6 +11,9 @@ import (
 // parameterTypes are the types of properties that parameters of a type are.
 var parameterTypes = map[string]string{"String": "string", "Number": "number", "CommaDelimitedList": "list", "Json": "map", "Boolean": "boolean"}
 
+// AsParameter makes a value what parameters of a type are.
+func AsParameter(typ string, v any) (any, error) { return As(parameterTypes[typ], v) }
+
 // FromTemplate is the type of a name that a template is: of a file, with parameters
 // and outputs. Defaults of the environment count as the parameters'.
 func FromTemplate(name, file string, parameters []*hot.Schema, outputs []string, defaults *value.Map) *Type {

@@ -27,9 +27,6 @@ const Ungrouped = "Heat::Ungrouped"
 // configType is the type whose properties say what inputs and outputs are like.
 const configType = "OS::Heat::SoftwareConfig"
 
-// inputTypes are the types of properties that inputs of a type have.
-var inputTypes = map[string]string{"String": "string", "Number": "number", "CommaDelimitedList": "list", "Json": "map", "Boolean": "boolean"}
-
 // NewConfig makes a config, its inputs and outputs checked and made what they are
 // kept as. Errors: Invalid.
 func NewConfig(config, inputs, outputs, options any, types *resourcetype.Registry) (*Config, error) {
@@ -91,7 +88,7 @@ func port(p *resourcetype.Property, given *value.Map) (*value.Map, error) {
 	}
 	typ, _ := made.Get("type")
 	if unset, _ := made.Get("default"); unset != nil && unset != "" {
-		typed, err := resourcetype.As(inputTypes[value.Str(typ)], unset)
+		typed, err := resourcetype.AsParameter(value.Str(typ), unset)
 		if err != nil {
 			return nil, err
 		}
