@@ -92,6 +92,9 @@ func TestProviders(t *testing.T) {
 		t.Errorf("%v, %v", members, err)
 	}
 	w.end("CREATE", "COMPLETE")
+	if n := w.files(); n != 1 {
+		t.Errorf("the files of all stacks are kept %d times", n)
+	}
 
 	// Only the file has changed.
 	w.askFor(providedBy(provided, wordYAML+"  new: {value: 7}\n"))
@@ -105,7 +108,7 @@ func TestProviders(t *testing.T) {
 		}
 		w.carryOut(name, steps.Make, steps.StackOutcome{Action: "UPDATE", Status: "COMPLETE"}, operations.ResultDone)
 	}
-	if out := w.later(steps.Make, update.IDs[:4]...); len(out.Done) != 4 {
+	if out := w.later(steps.Make, update.IDs[:5]...); len(out.Done) != 5 {
 		t.Fatalf("%+v", out)
 	}
 	word, err := stacks.OpenState(w.rows()["word"], w.box)
@@ -116,6 +119,9 @@ func TestProviders(t *testing.T) {
 		t.Errorf("%s", value.JSON(word.Attributes, false))
 	}
 	w.end("UPDATE", "COMPLETE")
+	if n := w.files(); n != 1 {
+		t.Errorf("after an update the files are kept %d times", n)
+	}
 
 	w.fence = w.begin(operations.StackDelete)
 	id := w.rows()["word"].ID
@@ -127,6 +133,15 @@ func TestProviders(t *testing.T) {
 	if out := w.later(steps.Clear, -id); len(out.Done) != 1 || w.rows()["word"] != nil {
 		t.Fatalf("%+v", out)
 	}
+}
+
+// files is how many times files are kept.
+func (w *world) files() (n int) {
+	w.Helper()
+	if err := w.db.Pool.QueryRow(w.Context(), `SELECT count(*) FROM orchestration.files`).Scan(&n); err != nil {
+		w.Fatal(err)
+	}
+	return n
 }
 
 // nestedOf is the stack that a resource is.

@@ -22,6 +22,8 @@ type Definition struct {
 	Depth int
 
 	family *family
+	// filesID is what the files are kept as; 0 is nothing yet.
+	filesID int64
 	// uses are the types that it was found to use, once.
 	uses struct {
 		sync.Once

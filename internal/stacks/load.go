@@ -43,11 +43,12 @@ func Load(s *orchestration.Stack, row *orchestration.Template, box *secrets.Box,
 	if err != nil {
 		return nil, err
 	}
-	d.Depth = s.Depth
+	d.Depth, d.filesID = s.Depth, row.FilesID
 	return d, nil
 }
 
-// Row is the row of a template that a definition is kept in.
+// Row is the row of a template that a definition is kept in; one of a nested stack
+// has its files in common with its parent's.
 func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Template, error) {
 	body, err := d.Template.Body().MarshalJSON()
 	if err != nil {
@@ -57,6 +58,10 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 	if err != nil {
 		return nil, fmt.Errorf("environment: %w", err)
 	}
+	row := &orchestration.Template{Template: string(body), Environment: box.Seal(env, environmentOf(stackID)), FilesID: d.filesID}
+	if d.filesID != 0 {
+		return row, nil
+	}
 	files := d.Files
 	if files == nil {
 		files = map[string]string{}
@@ -65,7 +70,8 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 	if err != nil {
 		return nil, fmt.Errorf("files: %w", err)
 	}
-	return &orchestration.Template{Template: string(body), Environment: box.Seal(env, environmentOf(stackID)), Files: string(texts)}, nil
+	row.Files = string(texts)
+	return row, nil
 }
 
 // environmentOf is the place that a stack's environment is sealed for.

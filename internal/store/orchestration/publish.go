@@ -6,7 +6,10 @@ package orchestration
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
@@ -69,13 +72,34 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) 
 // purgeTemplates forgets the templates that no resource is made by, and that
 // nobody asks for but the operation that ends.
 func purgeTemplates(ctx context.Context, tx store.Tx, id string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM orchestration.templates t WHERE t.stack_id = $1
+	rows, err := tx.Query(ctx, `DELETE FROM orchestration.templates t WHERE t.stack_id = $1
 		AND NOT EXISTS (SELECT FROM orchestration.stacks s WHERE s.id = $1 AND s.template_id = t.id)
 		AND NOT EXISTS (SELECT FROM orchestration.resources r WHERE r.stack_id = $1 AND r.template_id = t.id)
 		AND NOT EXISTS (SELECT FROM engine.operations o JOIN orchestration.stacks s ON s.id = o.resource_id
-			WHERE o.resource_id = $1 AND o.finished_at IS NULL AND o.id IS DISTINCT FROM s.operation_id AND t.id IN ((o.input->>'template')::bigint, (o.input->>'previous')::bigint))`, id)
+			WHERE o.resource_id = $1 AND o.finished_at IS NULL AND o.id IS DISTINCT FROM s.operation_id AND t.id IN ((o.input->>'template')::bigint, (o.input->>'previous')::bigint))
+		RETURNING t.files_id`, id)
 	if err != nil {
 		return fmt.Errorf("templates of stack %s: %w", id, store.Translate(err))
+	}
+	files, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return fmt.Errorf("templates of stack %s: %w", id, store.Translate(err))
+	}
+	return purgeFiles(ctx, tx, files)
+}
+
+// purgeFiles forgets those of some files that no template has any more. Of two who
+// forget the last templates that have some, one waits here for the other.
+func purgeFiles(ctx context.Context, tx store.Tx, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `SELECT FROM orchestration.files WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`, ids); err != nil {
+		return fmt.Errorf("files: %w", store.Translate(err))
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM orchestration.files f WHERE f.id = ANY ($1) AND NOT EXISTS (SELECT FROM orchestration.templates t WHERE t.files_id = f.id)`, ids)
+	if err != nil {
+		return fmt.Errorf("files: %w", store.Translate(err))
 	}
 	return nil
 }
@@ -120,12 +144,17 @@ func PurgeStacks(ctx context.Context, tx store.Tx, age time.Duration, limit int)
 	if age == 0 {
 		return 0, nil
 	}
-	tag, err := tx.Exec(ctx, `DELETE FROM orchestration.stacks WHERE id IN (SELECT s.id FROM orchestration.stacks s
+	rows, err := tx.Query(ctx, `WITH gone AS (DELETE FROM orchestration.stacks WHERE id IN (SELECT s.id FROM orchestration.stacks s
 		WHERE s.deleted_at < now() - $1::interval AND s.operation_id IS NULL AND s.next_operation_id IS NULL
 			AND NOT EXISTS (SELECT FROM orchestration.stacks child WHERE child.parent_id = s.id)
-		ORDER BY s.deleted_at LIMIT $2)`, age, limit)
+		ORDER BY s.deleted_at LIMIT $2) RETURNING id)
+		SELECT ARRAY (SELECT t.files_id FROM orchestration.templates t WHERE t.stack_id = gone.id) FROM gone`, age, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge stacks: %w", store.Translate(err))
 	}
-	return int(tag.RowsAffected()), nil
+	files, err := pgx.CollectRows(rows, pgx.RowTo[[]int64])
+	if err != nil {
+		return 0, fmt.Errorf("purge stacks: %w", store.Translate(err))
+	}
+	return len(files), purgeFiles(ctx, tx, slices.Concat(files...))
 }

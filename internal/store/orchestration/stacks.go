@@ -144,15 +144,18 @@ func stacksOf(ctx context.Context, q store.Queryer, where string, args ...any) (
 // id. Errors: Conflict (code StackExists).
 func InsertStack(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
 	err := tx.QueryRow(ctx, `
-		WITH written AS (
-			INSERT INTO orchestration.templates (stack_id, template, environment, files) VALUES ($1, $12, $13, $14) RETURNING id
+		WITH own AS (
+			INSERT INTO orchestration.files (contents) SELECT $14::text WHERE $19::bigint = 0 RETURNING id
+		), written AS (
+			INSERT INTO orchestration.templates (stack_id, template, environment, files_id)
+			VALUES ($1, $12, $13, COALESCE((SELECT id FROM own), $19::bigint)) RETURNING id
 		)
 		INSERT INTO orchestration.stacks (id, name, project_id, user_id, username, description, action, status, reason,
 			disable_rollback, timeout_mins, tags, template_id, parent_id, parent_resource, depth, size)
 		SELECT $1, $2, $3, $4, $5, $6, $7, '`+InProgress+`', $8, $9, $10, $11, id, NULLIF($15, '')::uuid, $16, $17, $18 FROM written RETURNING template_id, created_at`,
 		s.ID, s.Name, s.ProjectID, s.UserID, s.Username, s.Description, s.Action, s.Reason,
 		s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), t.Template, t.Environment, t.Files,
-		s.ParentID, s.ParentResource, s.Depth, s.Size).Scan(&s.TemplateID, &s.CreatedAt)
+		s.ParentID, s.ParentResource, s.Depth, s.Size, t.FilesID).Scan(&s.TemplateID, &s.CreatedAt)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "stacks_name" {
 		return Exists(s.Name)
@@ -199,12 +202,15 @@ func StartAction(ctx context.Context, tx store.Tx, id, action string) error {
 // PutUpdate writes what an update asks of a stack, and its template.
 func PutUpdate(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
 	err := tx.QueryRow(ctx, `
-		WITH written AS (
-			INSERT INTO orchestration.templates (stack_id, template, environment, files) VALUES ($1, $2, $3, $4) RETURNING id
+		WITH own AS (
+			INSERT INTO orchestration.files (contents) SELECT $4::text WHERE $10::bigint = 0 RETURNING id
+		), written AS (
+			INSERT INTO orchestration.templates (stack_id, template, environment, files_id)
+			VALUES ($1, $2, $3, COALESCE((SELECT id FROM own), $10::bigint)) RETURNING id
 		)
 		UPDATE orchestration.stacks s SET template_id = written.id, description = $5, disable_rollback = $6, timeout_mins = $7, tags = $8, size = $9
 		FROM written WHERE s.id = $1 RETURNING s.template_id`,
-		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), s.Size).Scan(&t.ID)
+		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), s.Size, t.FilesID).Scan(&t.ID)
 	if err != nil {
 		return fmt.Errorf("update stack %s: %w", s.ID, store.Translate(err))
 	}
@@ -229,11 +235,15 @@ type Template struct {
 	Template    string `db:"template"`
 	Environment []byte `db:"environment"`
 	Files       string `db:"files"`
+	// FilesID is what the files are kept as, for those who have them in common; 0 has
+	// them written.
+	FilesID int64 `db:"files_id"`
 }
 
 // GetTemplate gives a template by its id. Errors: NotFound.
 func GetTemplate(ctx context.Context, q store.Queryer, id int64) (*Template, error) {
-	rows, err := q.Query(ctx, `SELECT id, stack_id::text AS stack_id, template, environment, files FROM orchestration.templates WHERE id = $1`, id)
+	rows, err := q.Query(ctx, `SELECT t.id, t.stack_id::text AS stack_id, t.template, t.environment, t.files_id, f.contents AS files
+		FROM orchestration.templates t JOIN orchestration.files f ON f.id = t.files_id WHERE t.id = $1`, id)
 	if err != nil {
 		return nil, fmt.Errorf("template %d: %w", id, store.Translate(err))
 	}
