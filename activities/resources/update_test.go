@@ -24,6 +24,12 @@ func (w *world) ask(template string) {
 
 func (w *world) askFor(body *value.Map) {
 	w.Helper()
+	w.fence = w.begin(operations.StackUpdate, w.asked(body))
+}
+
+// asked writes what a body asks for, and gives what an update is asked for then.
+func (w *world) asked(body *value.Map) steps.TraversalInput {
+	w.Helper()
 	request, err := stacks.ParseRequest(body)
 	if err != nil {
 		w.Fatal(err)
@@ -38,7 +44,7 @@ func (w *world) askFor(body *value.Map) {
 	}
 	before := w.stack.TemplateID
 	computetest.InTx(w.T, w.db, func(tx store.Tx) error { return orchestration.PutUpdate(w.Context(), tx, w.stack, row) })
-	w.fence = w.begin(operations.StackUpdate, steps.TraversalInput{Template: row.ID, Previous: before})
+	return steps.TraversalInput{Template: row.ID, Previous: before}
 }
 
 const before = `

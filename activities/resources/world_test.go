@@ -5,6 +5,7 @@ package resources_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -113,7 +114,12 @@ func (w *world) registry() *resourcetype.Registry {
 // begin has an operation on the stack begun.
 func (w *world) begin(kind operations.Kind, input ...any) steps.Fence {
 	w.Helper()
-	var accepted engine.Accepted
+	return w.take(w.accept(kind, input...).OperationID)
+}
+
+// accept has an operation on the stack accepted.
+func (w *world) accept(kind operations.Kind, input ...any) (accepted engine.Accepted) {
+	w.Helper()
 	computetest.InTx(w.T, w.db, func(tx store.Tx) (err error) {
 		request := engine.Request{Kind: kind, ResourceID: w.stack.ID, ProjectID: "p"}
 		if len(input) > 0 {
@@ -122,11 +128,17 @@ func (w *world) begin(kind operations.Kind, input ...any) steps.Fence {
 		accepted, err = w.engine.Accept(w.Context(), tx, request)
 		return err
 	})
-	begun, err := w.records().Begin(w.Context(), steps.BeginIn{OperationID: accepted.OperationID, RunID: "run"})
+	return accepted
+}
+
+// take begins an operation that has its turn.
+func (w *world) take(id string) steps.Fence {
+	w.Helper()
+	begun, err := w.records().Begin(w.Context(), steps.BeginIn{OperationID: id, RunID: "run"})
 	if err != nil || begun.Verdict != steps.Run || begun.Stack == nil {
 		w.Fatalf("%+v, %v", begun, err)
 	}
-	return steps.Fence{OperationID: accepted.OperationID, Generation: begun.Generation, RunID: "run"}
+	return steps.Fence{OperationID: id, Generation: begun.Generation, RunID: "run"}
 }
 
 func (w *world) records() *records.Activities { return records.New(w.db, w.engine, func(string) {}) }
@@ -210,15 +222,33 @@ func (w *world) end(action, status string) {
 	}
 }
 
+// cancelled ends the operation as one that was cancelled, and gives the one whose
+// turn it is then.
+func (w *world) cancelled(action string) (next string) {
+	w.Helper()
+	out, err := w.records().Finish(w.Context(), steps.FinishIn{Fence: w.fence, Result: operations.ResultCancelled, Fault: &steps.Fault{Message: "cancelled"},
+		Stack: &steps.StackOutcome{Action: action, Status: "FAILED", Reason: "Stack " + action + " cancelled"}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return out.Next
+}
+
 // follow does all that a plan says, one after the other.
 func (w *world) follow(phase steps.Phase) (last steps.WorkOut) {
+	w.Helper()
+	return w.followFor(phase, math.MaxInt)
+}
+
+// followFor does so many of the first things that a plan says.
+func (w *world) followFor(phase steps.Phase, most int) (last steps.WorkOut) {
 	w.Helper()
 	plan := w.plan(phase)
 	order, err := graph.Graph{Needs: plan.Needs}.Order()
 	if err != nil {
 		w.Fatal(err)
 	}
-	for _, node := range order {
+	for _, node := range order[:min(most, len(order))] {
 		if slices.Contains(plan.Done, node) {
 			continue
 		}
