@@ -106,22 +106,27 @@ func (a *API) resizedTo(r *rest.Request, server *compute.Server, asked *resizeRe
 	case flavor.ID == server.Flavor.ID && flavor.CreatedAt.Equal(server.Flavor.CreatedAt):
 		return nil, faults.New(faults.Invalid, "CannotResizeToSameFlavor", "When resizing, instances must change flavor!")
 	}
-	if err := a.canHave(flavor, server.ImageProperties); err != nil {
+	if err := a.fitsItsImage(r, server, flavor); err != nil {
 		return nil, err
 	}
+	return flavor, a.canHave(flavor, server.ImageProperties)
+}
+
+// fitsItsImage refuses a flavor that is too small for what the server was made of.
+func (a *API) fitsItsImage(r *rest.Request, server *compute.Server, flavor *compute.Flavor) error {
 	if server.ImageID == "" || !a.reachable(r.Identity) {
-		return flavor, nil
+		return nil
 	}
 	image, err := a.Neighbours.Image(r.Context(), r.Identity, server.ImageID)
 	if faults.Is(err, faults.NotFound) { // it has been deleted since; the server has what it needs of it
-		return flavor, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now := *image
 	now.Status = "active"
-	return flavor, fits(&now, flavor, nil)
+	return fits(&now, flavor, nil)
 }
 
 // migrate moves a server in its own size.

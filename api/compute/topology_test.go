@@ -63,6 +63,9 @@ func TestCellsAreCheckedAtTheRequest(t *testing.T) {
 		step{"root", "2.1", "POST", "/flavors/2/os-extra_specs", `{"extra_specs": {"hw:numa_nodes": "3"}}`, 200, ""},
 		step{"alice", "2.1", "POST", "/servers", `{"server": {"name": "x", "flavorRef": "2", "imageRef": "` + image + `"}}`, 400, invalid(asymmetric)},
 		action(`{"resize": {"flavorRef": "2"}}`, 400, invalid(asymmetric)),
+		step{"root", "2.1", "POST", "/flavors", `{"flavor": {"id": "3", "name": "m3", "vcpus": 2, "ram": 128, "disk": 1}}`, 200, ""},
+		step{"root", "2.1", "POST", "/flavors/3/os-extra_specs", `{"extra_specs": {"hw:numa_nodes": "3"}}`, 200, ""},
+		action(`{"resize": {"flavorRef": "3"}}`, 400, invalid("Flavor's memory is too small for requested image.")), // before its cells
 		step{"root", "2.1", "PUT", "/flavors/2/os-extra_specs/hw:numa_nodes", `{"hw:numa_nodes": "1"}`, 200, ""},
 		step{"root", "2.1", "POST", "/flavors/2/os-extra_specs", `{"extra_specs": {"pci_passthrough:alias": "gpu:1"}}`, 200, ""},
 		step{"alice", "2.1", "POST", "/servers", `{"server": {"name": "x", "flavorRef": "2", "imageRef": "` + image + `"}}`, 400, invalid("PCI alias gpu is not defined")},
@@ -76,7 +79,7 @@ func TestCellsAreCheckedAtTheRequest(t *testing.T) {
 type onCells struct{ neighbour }
 
 func (onCells) Image(_ context.Context, _ identity.Identity, id string) (*openstack.Image, error) {
-	found := &openstack.Image{ID: id, Status: "active", Properties: map[string]string{}}
+	found := &openstack.Image{ID: id, Status: "active", MinRAMMB: 256, Properties: map[string]string{}}
 	if id == newer {
 		found.Properties["hw_numa_nodes"] = "1"
 	}
