@@ -41,6 +41,7 @@ const (
 // BenchmarkCloud is one run of everything, since each part needs the servers
 // of the one before.
 func BenchmarkCloud(b *testing.B) {
+	fromDisk(b)
 	c := cloud.Start(b, cloud.Options{Hosts: hosts, Config: map[string]any{"log.level": "warn", "host.report_interval": "10s", "compute.host_down_after": "60s", "dev.hold_dir": ""}})
 	var out report
 	out.memory("idle", c)
