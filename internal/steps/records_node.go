@@ -27,8 +27,6 @@ type NodeBrief struct {
 	// Steps are what it is cleaned by, StepIndex is the one that is being done.
 	Steps     []CleanStep `json:"steps,omitempty"`
 	StepIndex int         `json:"step_index,omitempty"`
-	// Heartbeat is when its ramdisk was heard of last; empty if never.
-	Heartbeat string `json:"heartbeat,omitempty"`
 }
 
 // NodeMove is where a node's operation shows it from a step on.

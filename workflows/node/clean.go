@@ -55,6 +55,8 @@ type cleaner struct {
 	at *steps.CleanStep
 	// power is what it was found with last; nil if no step has changed that.
 	power *string
+	// heard is when a step has heard of its ramdisk last.
+	heard time.Time
 }
 
 // cleaning does a node's steps, and leaves it in a state.
@@ -63,7 +65,7 @@ func cleaning(ctx workflow.Context, ref steps.Ref, ends provision.State) error {
 	if s == nil {
 		return err
 	}
-	c := &cleaner{Saga: s}
+	c := &cleaner{Saga: s, heard: s.Begun.Node.RamdiskHeard}
 	err = c.all()
 	c.look()
 	outcome := saga.Outcome{Node: at(ends), NodeOnFailure: failed(), NodeOnCancel: failed(), Cancelled: "By request, the clean operation was aborted"}
@@ -185,8 +187,11 @@ func (c *cleaner) wait(i int) error {
 	if seconds := min(c.at.Seconds, provision.MaxWait); seconds > 0 {
 		return workflow.Sleep(c.Context(), time.Duration(seconds)*time.Second)
 	}
-	before := c.Begun.Node.Heartbeat
-	return await(c.Saga, provision.CleanWait, "the ramdisk has to report", func(now steps.NodeBrief) bool { return now.Heartbeat != before })
+	return await(c.Saga, provision.CleanWait, "the ramdisk has to report", func(now steps.NodeBrief) bool {
+		before := c.heard
+		c.heard = now.RamdiskHeard
+		return c.heard.After(before)
+	})
 }
 
 // fault is what the user reads of a step that failed.

@@ -144,6 +144,17 @@ func TestEvery(t *testing.T) {
 	play.Every(t)
 }
 
+// Each step that waits for the ramdisk waits for another word of it.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	for steps, looks := range map[string]int{"wait": 3, "wait wait": 6} {
+		w := play.Told(t, moving(operations.NodeClean, provision.Cleaning, manual, by(strings.Fields(steps)...))())
+		if w.looks != looks || w.End() != "done, manageable" {
+			t.Errorf("%s: %s after %d looks, want %d", steps, w.End(), w.looks, looks)
+		}
+	}
+}
+
 // An operation whose group has no conductor for long is given up, and says so.
 func TestNoConductorEver(t *testing.T) {
 	t.Parallel()

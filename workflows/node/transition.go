@@ -67,8 +67,8 @@ const (
 // than the state that the node is in may last. Errors: Unavailable, nobody was
 // heard of in that time.
 func await(s *saga.Saga, state provision.State, summary string, heard func(steps.NodeBrief) bool) error {
-	ctx, info := s.Context(), provision.Info{}
-	info, _ = provision.Lookup(state)
+	ctx := s.Context()
+	info, _ := provision.Lookup(state)
 	begun := workflow.Now(ctx)
 	for pause := firstLook; ; pause = min(2*pause, longestLook) {
 		now, err := steps.Records.Node(ctx, steps.NodeIn{Fence: s.Fence})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
@@ -64,7 +65,7 @@ func (w *world) Brief(out *steps.BeginOut) {
 		w.looks++
 	}
 	if w.looks > 2 {
-		out.Node.Heartbeat = fmt.Sprint(w.looks)
+		out.Node.RamdiskHeard = workflowtest.Epoch.Add(time.Duration(w.looks/3) * time.Second)
 		if w.was.State == provision.CleanHold {
 			w.was.State = provision.CleanWait
 		}

@@ -48,7 +48,7 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if err != nil {
 		return nil, err
 	}
-	b.StepIndex, b.Heartbeat = known.Index, known.Heartbeat
+	b.StepIndex = known.Index
 	b.Steps, err = StepsOf(n)
 	return b, err
 }
