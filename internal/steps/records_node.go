@@ -24,6 +24,8 @@ type NodeBrief struct {
 	// RamdiskHeard is when the node's ramdisk has said last that it is alive; zero if
 	// it hasn't since it was booted.
 	RamdiskHeard time.Time `json:"ramdisk_heard,omitzero"`
+	// DisablePowerOff says that it is never turned off.
+	DisablePowerOff bool `json:"disable_power_off,omitempty"`
 	// Steps are what it is cleaned by, StepIndex is the one that is being done.
 	Steps     []CleanStep `json:"steps,omitempty"`
 	StepIndex int         `json:"step_index,omitempty"`

@@ -14,9 +14,12 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
-// undos are how the effects of operations on nodes are taken back.
-var undos = map[operations.EffectKind]saga.Undo{
-	operations.EffectRamdisk: clearRamdisk,
+// undos are how the effects of operations on nodes are taken back. Now is what is
+// published of the node then: the power that it comes to is part of it.
+func undos(now *steps.NodeOutcome) map[operations.EffectKind]saga.Undo {
+	return map[operations.EffectKind]saga.Undo{
+		operations.EffectRamdisk: func(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error { return clearRamdisk(ctx, s, now) },
+	}
 }
 
 // changeTime is how long a node may take to come to another power.
@@ -123,22 +126,19 @@ func agentLost(state steps.AgentState) error {
 	return faults.New(faults.Conflict, "AgentRestarted", "the agent was started anew while it was at work, and nobody knows what it has done")
 }
 
-// clearRamdisk is the undo: the node is off, nothing is in its drive, and nothing is
-// served for it.
-func clearRamdisk(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
-	group := s.Begun.Node.Group
-	in := steps.NodePowerIn{Fence: s.Fence, Of: origin(s), Name: "undo", Target: string(provision.PowerOff), Timeout: changeTime}
-	for pending := true; pending; {
-		err := conducted(ctx, func(ctx workflow.Context) error {
-			found, err := steps.BMC.Power(ctx, group, in)
-			pending = found.Pending
-			return err
-		})
+// clearRamdisk is the undo: the node is off, unless it is never turned off, nothing
+// is in its drive, and nothing is served for it.
+func clearRamdisk(ctx workflow.Context, s *saga.Saga, now *steps.NodeOutcome) error {
+	if !s.Begun.Node.DisablePowerOff {
+		found, err := changePowerIn(ctx, s, "undo", steps.NodePowerInput{Target: string(provision.PowerOff), Timeout: changeTime})
 		if err != nil {
 			return err
 		}
+		if found.PowerState != "" {
+			now.PowerState = &found.PowerState
+		}
 	}
 	return conducted(ctx, func(ctx workflow.Context) error {
-		return steps.Boot.Clear(ctx, group, steps.BootClearIn{Fence: s.Fence})
+		return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence})
 	})
 }

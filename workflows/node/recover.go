@@ -14,6 +14,8 @@ package node
 //	manage     the node is in enroll
 //	provide,   the node is in clean failed
 //	clean
+//	deploy     before the step start the node is in deploy failed, and off; from there
+//	           on it is started from its disk, and active
 //
 // The user reads what happened as the node's last error unless the work was finished.
 
@@ -34,41 +36,43 @@ type recovery struct {
 	// finish does the rest of the work of one past its point of no return, and says
 	// what is true afterwards.
 	finish func(*saga.Saga) (*steps.NodeOutcome, error)
-	// undone is what is true once one before that point has been undone.
-	undone func() *steps.NodeOutcome
+	// fails has the node be where its work fails to once one before that point has
+	// been undone.
+	fails bool
 }
 
 var recoveries = map[operations.Kind]recovery{
-	operations.NodePower:  {finish: power, undone: unchanged},
-	operations.NodeManage: {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
-	operations.NodeDeploy: {finish: startInstance, undone: failed},
+	operations.NodePower:   {finish: power},
+	operations.NodeManage:  {fails: true},
+	operations.NodeProvide: {fails: true},
+	operations.NodeClean:   {fails: true},
+	operations.NodeDeploy:  {finish: startInstance, fails: true},
 }
 
 // Recover is the workflow of operations.NodeRecover.
 func Recover(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, undos)
+	now := unchanged()
+	s, err := saga.Begin(ctx, ref, undos(now))
 	if s == nil {
 		return err
 	}
-	outcome, err := recoverLost(s)
+	outcome, err := recoverLost(s, now)
 	return s.Close(outcome, err)
 }
 
-func recoverLost(s *saga.Saga) (saga.Outcome, error) {
+// recoverLost says in now what is true of the node if the lost work isn't finished.
+func recoverLost(s *saga.Saga, now *steps.NodeOutcome) (saga.Outcome, error) {
 	lost := s.Begun.Recovers
 	if lost == nil {
-		return saga.Outcome{NodeOnFailure: unchanged()}, faults.New(faults.Internal, "NothingToRecover", "the operation names no other to recover")
+		return saga.Outcome{NodeOnFailure: now}, faults.New(faults.Internal, "NothingToRecover", "the operation names no other to recover")
 	}
-	row, ok := recoveries[lost.Kind]
-	if !ok {
-		row.undone = unchanged
-	}
+	row := recoveries[lost.Kind]
+	now.Failed = row.fails
 	spec, _ := operations.Lookup(lost.Kind)
 	if row.finish != nil && spec.Beyond(lost.Step) {
 		done, err := row.finish(s)
-		return saga.Outcome{Node: done, NodeOnFailure: cmp.Or(done, row.undone())}, err
+		return saga.Outcome{Node: done, NodeOnFailure: cmp.Or(done, now)}, err
 	}
 	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", lost.OperationID, lost.Step))
-	now := row.undone()
 	return saga.Outcome{Node: now, NodeOnFailure: now, Fault: saga.Account(lost)}, err
 }

@@ -33,7 +33,7 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if err != nil {
 		return nil, err
 	}
-	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState)}
+	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState), DisablePowerOff: n.DisablePowerOff}
 	if n.ConductorAffinity != nil {
 		b.Conductor = *n.ConductorAffinity
 	}
