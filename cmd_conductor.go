@@ -16,8 +16,11 @@ import (
 	"holdfast.dev/activities/bmc"
 	"holdfast.dev/activities/boot"
 	"holdfast.dev/internal/config"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/telemetry"
 	"holdfast.dev/workers"
@@ -56,6 +59,11 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		if served != nil {
 			group.Go(func() error { return starts.Serve(ctx, served, p.log) })
 		}
+		group.Go(func() error {
+			workers.Debts{DB: p.db, Engine: p.engine, Of: steps.ConductorQueue(c.Group), Log: p.log,
+				Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{operations.EffectRamdisk: starts.Pay}}.Run(ctx)
+			return nil
+		})
 		group.Go(func() error {
 			return workers.RunConductor(ctx, workers.ConductorConfig{
 				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,

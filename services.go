@@ -23,7 +23,7 @@ type services struct {
 	neutron *neutron.Activities
 	cinder  *cinder.Activities
 	glance  *glance.Activities
-	debts   workers.ServiceDebts
+	debts   workers.Debts
 }
 
 // newServices calls nobody yet.
@@ -37,7 +37,7 @@ func newServices(p *process) services {
 		cinder: cinder.New(p.db, p.engine, cinder.Options{Client: session.Volume, Patience: p.cfg.Compute.VolumePatience, Log: p.log}),
 		glance: glance.New(p.db, p.engine, glance.Options{Client: session.Image, Log: p.log}),
 	}
-	s.debts = workers.ServiceDebts{DB: p.db, Engine: p.engine, Log: p.log,
+	s.debts = workers.Debts{DB: p.db, Engine: p.engine, Log: p.log,
 		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
 			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
 			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -45,6 +46,7 @@ type Options struct {
 type Drives interface {
 	Insert(ctx context.Context, fence steps.Fence, image string) error
 	Eject(ctx context.Context, fence steps.Fence, then bmc.BootFrom) error
+	PutBack(ctx context.Context, id string, due func() (due, off bool, err error)) (provision.Power, error)
 }
 
 // Activities implements steps.BootActivities.
@@ -128,28 +130,36 @@ func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{},
 			return struct{}{}, err
 		}
 	}
-	err = a.write(ctx, in.Fence, func(tx store.Tx) error {
-		n, err := baremetal.Nodes.Find(ctx, tx, n.UUID, false)
-		if err != nil {
-			return err
-		}
-		known, err := nodes.Expect(a.box, n, "")
-		if err != nil {
-			return err
-		}
-		if err := baremetal.DropBootFile(ctx, tx, n.UUID); err != nil {
-			return err
-		}
-		return baremetal.SetInternal(ctx, tx, n.UUID, known.Info, known.Secrets)
-	})
+	err = a.write(ctx, in.Fence, func(tx store.Tx) error { return a.forget(ctx, tx, n.UUID) })
 	if err != nil || file == nil {
 		return struct{}{}, err
 	}
-	// Another conductor removes its own (server.go).
-	if err := os.Remove(filepath.Join(a.Dir, file.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return struct{}{}, fmt.Errorf("remove a boot image: %w", err)
+	return struct{}{}, a.remove(file)
+}
+
+// forget says that a node is booted from no file, and that nothing is known of a
+// ramdisk.
+func (a *Activities) forget(ctx context.Context, tx store.Tx, id string) error {
+	n, err := baremetal.Nodes.Find(ctx, tx, id, false)
+	if err != nil {
+		return err
 	}
-	return struct{}{}, nil
+	known, err := nodes.Expect(a.box, n, "")
+	if err != nil {
+		return err
+	}
+	if err := baremetal.DropBootFile(ctx, tx, id); err != nil {
+		return err
+	}
+	return baremetal.SetInternal(ctx, tx, id, known.Info, known.Secrets)
+}
+
+// remove takes a file away; another conductor removes its own (server.go).
+func (a *Activities) remove(file *baremetal.BootFile) error {
+	if err := os.Remove(filepath.Join(a.Dir, file.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove a boot image: %w", err)
+	}
+	return nil
 }
 
 // node reads the fenced operation's node. Errors: Superseded.

@@ -337,6 +337,116 @@ func TestSuperseded(t *testing.T) {
 	w.untouched()
 }
 
+// owes ends the operation, which could not take its ramdisk away, and gives what is
+// owed.
+func (w *world) owes() engine.Debt {
+	w.Helper()
+	queue := steps.ConductorQueue("")
+	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
+		_, err := w.engine.Advance(w.Context(), tx, steps.AdvanceIn{Fence: w.fence, Step: operations.StepUndo,
+			Intend: []operations.Effect{{Kind: operations.EffectRamdisk, Ref: bmctest.Node, Host: queue}}})
+		if err != nil {
+			return err
+		}
+		_, err = w.engine.Finish(w.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
+		return err
+	})
+	debts, err := w.engine.Debts(w.Context(), w.db.Pool, queue)
+	if err != nil || len(debts) != 1 {
+		w.Fatalf("%+v, %v", debts, err)
+	}
+	return debts[0]
+}
+
+// paid: nothing is owed any more.
+func (w *world) paid(d engine.Debt) {
+	w.Helper()
+	if left, err := w.engine.Debts(w.Context(), w.db.Pool, d.Host); err != nil || len(left) > 0 {
+		w.Errorf("%+v, %v", left, err)
+	}
+}
+
+// A ramdisk that is owed is taken away as soon as the BMC lets that be done, and the
+// node turned off; the row says so.
+func TestADebt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	if err := w.ramdisk(w.activities(w.db)); err != nil {
+		t.Fatal(err)
+	}
+	w.machine.Put(sim.On)
+	d := w.owes()
+	w.machine.MisbehaveMedia(sim.Unavailable)
+	if err := w.activities(w.db).Pay(t.Context(), d); !faults.Is(err, faults.Unavailable) {
+		t.Errorf("%v", err)
+	}
+	var knife computetest.Knife
+	db := knife.Hold(t, w.db)
+	for at := 0; ; at++ {
+		knife.After(at)
+		err := w.activities(db).Pay(t.Context(), d)
+		if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
+			t.Fatal(err)
+		}
+		if !knife.HasCut() {
+			if err != nil {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	knife.After(-1)
+	if err := w.activities(w.db).Pay(t.Context(), d); err != nil {
+		t.Errorf("paid again: %v", err)
+	}
+	w.paid(d)
+	w.untouched()
+	n, err := baremetal.Nodes.Find(t.Context(), w.db.Pool, bmctest.Node, false)
+	if err != nil || w.machine.Power() != sim.Off || n.PowerState == nil || *n.PowerState != string(provision.PowerOff) {
+		t.Errorf("%s, %+v, %v", w.machine.Power(), n, err)
+	}
+}
+
+// A node that an operation has is left to it; what one has done since stays.
+func TestADebtOfANodeThatGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		since  string
+		medium bool
+	}{
+		"worked on since": {`SELECT 1`, false}, "started otherwise since": {`DELETE FROM baremetal.boot_files`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			a := w.activities(w.db)
+			if err := w.ramdisk(a); err != nil {
+				t.Fatal(err)
+			}
+			d := w.owes()
+			w.machine.Put(sim.On)
+			w.begin()
+			if err := a.Pay(t.Context(), d); !faults.Is(err, faults.Unavailable) || w.machine.Medium() == "" {
+				t.Errorf("%v, medium %q", err, w.machine.Medium())
+			}
+			computetest.InTx(t, w.db, func(tx store.Tx) error {
+				_, err := w.engine.Finish(t.Context(), tx, steps.FinishIn{Fence: w.fence, Result: operations.ResultDone})
+				return err
+			})
+			if _, err := w.db.Pool.Exec(t.Context(), c.since); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Pay(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+			w.paid(d)
+			if w.machine.Power() != sim.On || (w.machine.Medium() != "") != c.medium {
+				t.Errorf("%s, medium %q", w.machine.Power(), w.machine.Medium())
+			}
+		})
+	}
+}
+
 // Acts: each step is done twice, and killed before each of its round trips to the
 // database and done again.
 func TestActs(t *testing.T) {

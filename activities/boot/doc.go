@@ -6,5 +6,8 @@
 // that can't be guessed for as long as the node's row of baremetal.boot_files says
 // so (server.go); a file without one is removed, whoever has dropped the row.
 //
+// A ramdisk that could not be taken away while its BMC was down is owed, and each
+// conductor of the group tries to (debts.go).
+//
 // The BMC's part, the drive and what the machine starts from, is activities/bmc's.
 package boot

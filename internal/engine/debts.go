@@ -1,8 +1,8 @@
 package engine
 
-// Debts: undos that wait for a host or a service that was down. A host pays
-// before any other work; what services owe stands under no host, and control
-// workers pay it.
+// Debts: undos that wait for a host, a service or a node's BMC that was down. A host
+// pays before any other work; what services owe stands under no host, and control
+// workers pay it; what BMCs owe stands under the queue of their conductors, who pay it.
 
 import (
 	"context"

@@ -82,8 +82,9 @@ const (
 	Done EffectState = "done"
 	// Undone: it happened or may have, and is no more.
 	Undone EffectState = "undone"
-	// Owed: its undo waits for a host or a service that is down. A host pays
-	// before any other work; what services owe, control workers try again.
+	// Owed: its undo waits for a host, a service or a node's BMC that is down. A host
+	// pays before any other work; what services owe, control workers try again, and
+	// what BMCs owe, their conductors.
 	Owed EffectState = "owed"
 	// Passed: the operation succeeded and the resource's own rows have it now.
 	Passed EffectState = "passed"
@@ -95,7 +96,8 @@ type Effect struct {
 	Seq  int        `json:"seq"`
 	Kind EffectKind `json:"kind"`
 	Ref  string     `json:"ref"`
-	Host string     `json:"host,omitempty"`
+	// Host has it: a host's id, or the queue of the conductors of a node's group.
+	Host string `json:"host,omitempty"`
 	// Attempt is the try of the operation that made it, from 1.
 	Attempt int         `json:"attempt"`
 	State   EffectState `json:"state"`

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func deploying(change ...func(*world)) func() *world {
 // booted is a node whose lost operation has booted its ramdisk.
 func booted(w *world) {
 	w.medium, w.ramdisk, w.power = true, true, provision.PowerOn
-	w.Effects = []operations.Effect{{Seq: 1, Kind: operations.EffectRamdisk, Ref: "n", Attempt: 1, State: operations.Intended}}
+	w.Effects = []operations.Effect{{Seq: 1, Kind: operations.EffectRamdisk, Ref: "n", Host: steps.ConductorQueue("g"), Attempt: 1, State: operations.Intended}}
 }
 
 // busy is a ramdisk that takes its time.
@@ -129,19 +130,29 @@ var play = workflowtest.Play[*world]{Workflows: Workflows, Scenes: scenes, Allow
 var noneTakesIt = temporal.NewHeartbeatTimeoutError()
 
 // allowed: before its point of no return it may be cancelled, and a BMC that can't be
-// used fails it.
+// used fails it, or owes what is to be undone.
 func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	if strings.HasPrefix(s.Name, "cancelled") {
 		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Kind == operations.NodeDeploy && w.disk || step == "records.Finish" && (w.Kind == operations.NodePower || w.Kind == operations.NodeDeploy) || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
 	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")
-	return conductors && s.Times != 3 && strings.HasPrefix(end, "failed")
+	owed := slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.State == operations.Owed })
+	return conductors && s.Times != 3 && (strings.HasPrefix(end, "failed") || owed)
 }
 
 func TestEvery(t *testing.T) {
 	t.Parallel()
 	play.Every(t)
+}
+
+// A ramdisk that can't be taken away is owed by the conductors of its node's group.
+func TestADeadBMC(t *testing.T) {
+	t.Parallel()
+	w := play.Told(t, deploying(func(w *world) { w.refuses, w.dies = "deploy/deploy.write_image", true })())
+	if want := "failed, deploy failed: Agent returned error for deploy step deploy.write_image on node n : it can't work."; w.End() != want || !w.medium {
+		t.Errorf("%s", w)
+	}
 }
 
 // Each step that waits for the ramdisk waits for another word of it.

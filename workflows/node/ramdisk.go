@@ -30,7 +30,7 @@ const changeTime = time.Minute
 func bootRamdisk(s *saga.Saga, step string, works, waits provision.State) error {
 	move := shown(s, works)
 	if !holds(s, operations.EffectRamdisk) {
-		move.Intend = []operations.Effect{{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID}}
+		move.Intend = []operations.Effect{{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID, Host: steps.ConductorQueue(s.Begun.Node.Group)}}
 	}
 	if err := s.Step(step, move); err != nil {
 		return err

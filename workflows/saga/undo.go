@@ -18,7 +18,7 @@ import (
 // that ends after Patience, and it may run twice: what is gone already is
 // success. The undo of an effect on a host that fails for whatever reason is
 // owed by the host, which repeats it before any other work; that of one at a
-// service is repeated by control workers.
+// service is repeated by control workers, that of one of a node by its conductors.
 type Undo func(ctx workflow.Context, s *Saga, e operations.Effect) error
 
 // Patience is how long the undo of one effect is tried. A host that is alive

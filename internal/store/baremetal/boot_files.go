@@ -73,6 +73,17 @@ func DropBootFile(ctx context.Context, tx store.Tx, nodeUUID string) error {
 	return nil
 }
 
+// Untouched says whether no operation has been on a node since one was.
+func Untouched(ctx context.Context, q store.Queryer, nodeUUID, operationID string) (untouched bool, err error) {
+	err = q.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM engine.operations was JOIN engine.operations later
+		ON later.resource_id = was.resource_id AND later.created_at > was.created_at WHERE was.id = $2 AND was.resource_id = $1)`,
+		nodeUUID, operationID).Scan(&untouched)
+	if err != nil {
+		return false, fmt.Errorf("operations on node %s: %w", nodeUUID, store.Translate(err))
+	}
+	return untouched, nil
+}
+
 // SetInternal replaces what operations and ramdisks have written down of a node, for
 // who has checked the fence.
 func SetInternal(ctx context.Context, tx store.Tx, id string, info json.RawMessage, secrets []byte) error {

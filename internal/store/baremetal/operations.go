@@ -95,6 +95,15 @@ func AwaitPower(ctx context.Context, tx store.Tx, id string, target provision.Po
 	return nil
 }
 
+// SetPower says of a node that it was found with a power.
+func SetPower(ctx context.Context, tx store.Tx, id string, now provision.Power) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = $2 WHERE uuid = $1`, id, now)
+	if err != nil {
+		return fmt.Errorf("power of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
 // Enter says of a node that an event has happened to it, in the transaction of
 // who asked for that; target is as in provision.Position.Apply. What is begun by it
 // forgets what went wrong before. Errors: Conflict.
@@ -201,6 +210,10 @@ var Probes = []engine.Probe{
 	engine.Query("node-power-of-nobody",
 		"A node shows that its power is being changed, and no operation has it.",
 		`SELECT uuid::text, 'to be ' || target_power_state FROM baremetal.nodes WHERE target_power_state IS NOT NULL AND operation_id IS NULL`),
+	engine.Query("node-booted-by-nobody",
+		"A node's ramdisk is served to it, and no operation and no debt will take it away.",
+		`SELECT n.uuid::text, b.name FROM baremetal.boot_files b JOIN baremetal.nodes n ON n.uuid = b.node_uuid WHERE n.operation_id IS NULL
+			AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.ref = n.uuid::text AND e.state IN ('intended', 'done', 'owed'))`),
 	engine.Query("node-leased-for-ever",
 		"A node's BMC is leased for much longer than any step needs it.",
 		`SELECT node_uuid::text, 'until ' || until FROM baremetal.leases WHERE until > now() + interval '10 minutes'`),

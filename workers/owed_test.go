@@ -19,8 +19,8 @@ import (
 )
 
 // What services owe is tried again until it is paid; what nobody can pay, and
-// what a host owes, is left alone.
-func TestServiceDebts(t *testing.T) {
+// what is owed under a name, is left alone. Who has that name pays that.
+func TestDebts(t *testing.T) {
 	t.Parallel()
 	db := computetest.Open(t)
 	e := engine.New(db, compute.Resource())
@@ -47,7 +47,7 @@ func TestServiceDebts(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	var tries int
-	workers.ServiceDebts{DB: db, Engine: e, Every: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+	workers.Debts{DB: db, Engine: e, Every: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
 			operations.EffectPorts: func(ctx context.Context, d engine.Debt) error {
 				if tries++; tries < 3 {
@@ -66,5 +66,19 @@ func TestServiceDebts(t *testing.T) {
 	left, err := e.Debts(t.Context(), db.Pool, "")
 	if err != nil || tries != 3 || len(left) != 1 || left[0].Kind != operations.EffectVolumes {
 		t.Errorf("after %d tries %+v is owed (%v)", tries, left, err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	var paid engine.Debt
+	workers.Debts{DB: db, Engine: e, Of: "h", Log: slog.New(slog.DiscardHandler),
+		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
+			operations.EffectGuest: func(_ context.Context, d engine.Debt) error {
+				defer cancel()
+				paid = d
+				return nil
+			},
+		}}.Run(ctx)
+	if paid.Seq != 3 || paid.Host != "h" {
+		t.Errorf("h is asked to pay %+v", paid)
 	}
 }
