@@ -5,6 +5,7 @@ package baremetal
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"holdfast.dev/api/rest"
@@ -32,29 +33,15 @@ func mayDrive(r *rest.Request, all *asked) error {
 	refuse := func(format string, args ...any) error {
 		return faults.New(faults.Invalid, "ClientSideError", format, args...)
 	}
-	allowed := []provision.Verb{provision.VerbActive}
-	if r.At(v(driveRebuildSince)) {
-		allowed = append(allowed, provision.VerbRebuild)
-	}
-	switch drive := all.configDrive.(type) {
-	case string:
-		if drive == "" {
-			return nil
-		}
-	case *pyjson.Object:
-		if len(drive.Keys()) == 0 {
-			return nil
-		}
-	default:
+	if all.configDrive == nil {
 		return nil
 	}
-	known := all.verb == provision.VerbActive || all.verb == provision.VerbRebuild && r.At(v(driveRebuildSince))
-	if !known {
-		words := make([]string, len(allowed))
-		for i, verb := range allowed {
-			words[i] = string(verb)
-		}
-		return refuse("Adding a config drive is only supported when setting provision state to %s", strings.Join(words, ", "))
+	allowed := []string{string(provision.VerbActive)}
+	if r.At(v(driveRebuildSince)) {
+		allowed = append(allowed, string(provision.VerbRebuild))
+	}
+	if !slices.Contains(allowed, string(all.verb)) {
+		return refuse("Adding a config drive is only supported when setting provision state to %s", strings.Join(allowed, ", "))
 	}
 	switch drive := all.configDrive.(type) {
 	case *pyjson.Object:
@@ -106,7 +93,11 @@ func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked)
 	if len(all.deploySteps) > 0 {
 		return begun{}, faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support deploy_steps (disabled or not implemented).", n.Driver)
 	}
-	if err := a.mayDeploy(n); err != nil {
+	err := a.mayDeploy(n)
+	if err == nil {
+		err = a.callsNoTemplate(r, tx, n)
+	}
+	if err != nil {
 		f := faults.As(err)
 		return begun{}, faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to validate deploy or power info for node %s: %s", n.UUID, f.Message)
 	}
@@ -137,6 +128,23 @@ func (a *API) mayDeploy(n *baremetal.Node) error {
 		return err
 	}
 	return instance.MayDeploy()
+}
+
+// callsNoTemplate refuses an instance with a trait that calls a deploy template.
+func (a *API) callsNoTemplate(r *rest.Request, tx store.Tx, n *baremetal.Node) error {
+	instance, err := nodes.InstanceInfo(a.Secrets, n)
+	if err != nil {
+		return err
+	}
+	traits, err := instance.Traits()
+	if err != nil || len(traits) == 0 {
+		return err
+	}
+	called, err := baremetal.TemplatesOf(r.Context(), tx, traits)
+	if err == nil && len(called) > 0 {
+		err = faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support the deploy template %s (disabled or not implemented).", n.Driver, called[0].Name)
+	}
+	return err
 }
 
 // keepDrive has the node's instance_info have a config drive, which is a secret.

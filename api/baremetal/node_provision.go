@@ -14,7 +14,8 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// asked is what a request for a verb says; what wasn't said is nil.
+// asked is what a request for a verb says; what wasn't said is nil, and so is a config
+// drive of nothing.
 type asked struct {
 	verb                                  provision.Verb
 	cleanSteps, deploySteps, serviceSteps []any
@@ -33,8 +34,16 @@ func readAsked(r *rest.Request) (*asked, error) {
 		return nil, err
 	}
 	all := &asked{verb: provision.Verb(word), configDrive: given["configdrive"]}
-	switch all.configDrive.(type) {
-	case nil, string, *pyjson.Object:
+	switch drive := all.configDrive.(type) {
+	case nil:
+	case string:
+		if drive == "" {
+			all.configDrive = nil
+		}
+	case *pyjson.Object:
+		if len(drive.Keys()) == 0 {
+			all.configDrive = nil
+		}
 	default:
 		return nil, invalid("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive: %s", printed(all.configDrive))
 	}

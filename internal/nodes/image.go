@@ -62,6 +62,30 @@ func (i Info) MayDeploy() error {
 	return nil
 }
 
+// Traits are those that the instance is to have: deploy templates are called by them.
+// Errors: Invalid, they are none, or the node has others.
+func (i Info) Traits() ([]string, error) {
+	if !i.given("traits") {
+		return nil, nil
+	}
+	list, ok := i.get("traits").([]any)
+	traits, missing := make([]string, len(list)), []string(nil)
+	for at, value := range list {
+		trait, is := value.(string)
+		if ok = ok && is; is && !slices.Contains(i.node.Traits, trait) {
+			missing = append(missing, trait)
+		}
+		traits[at] = trait
+	}
+	switch {
+	case !ok:
+		return nil, i.invalid("Error parsing traits from Node %s instance_info field. A list of strings is expected.", i.node.UUID)
+	case len(missing) > 0:
+		return nil, i.invalid("Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s", i.node.UUID, strings.Join(missing, ", "))
+	}
+	return traits, nil
+}
+
 func (i Info) missing(format string, args ...any) error {
 	return faults.New(faults.Invalid, "MissingParameterValue", format, args...)
 }

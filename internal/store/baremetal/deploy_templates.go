@@ -32,6 +32,11 @@ var DeployTemplates = newTable("baremetal.deploy_templates", "DeployTemplateNotF
 	},
 })
 
+// TemplatesOf are those that an instance's traits call.
+func TemplatesOf(ctx context.Context, q store.Queryer, traits []string) ([]*DeployTemplate, error) {
+	return DeployTemplates.all(ctx, q, "t.name = ANY ($1) ORDER BY t.name", traits)
+}
+
 // Shard is a part of the nodes that one client looks after; nil is none.
 type Shard struct {
 	Name  *string `json:"name"`
