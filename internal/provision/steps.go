@@ -64,6 +64,14 @@ var rank = []string{"vendor", "power", "management", "firmware", "deploy", "bios
 // CleanInterfaces are those whose steps cleaning may have, highest first.
 func CleanInterfaces() []string { return slices.Clone(rank) }
 
+// Rank is the place of an interface among them; one that isn't comes last.
+func Rank(name string) int {
+	if at := slices.Index(rank, name); at >= 0 {
+		return at
+	}
+	return len(rank)
+}
+
 // CleanSteps are the steps that a node's interfaces have, by the names of their
 // implementations, in the order in which an automated clean takes them.
 func CleanSteps(interfaces map[string]string) []Step {

@@ -23,6 +23,7 @@ package node
 // A disk that has been written stays so: of an available node nothing is promised.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -104,16 +105,10 @@ func deploySteps(offered []steps.NodeStep) []steps.NodeStep {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b steps.NodeStep) int {
-		if a.Priority != b.Priority {
-			return b.Priority - a.Priority
-		}
-		return interfaceRank[b.Interface] - interfaceRank[a.Interface]
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(provision.Rank(a.Interface), provision.Rank(b.Interface)))
 	})
 	return all
 }
-
-// interfaceRank orders steps of one priority (contracts: steps.json, interface_priority).
-var interfaceRank = map[string]int{"vendor": 7, "power": 6, "management": 5, "firmware": 4, "deploy": 3, "bios": 2, "raid": 1}
 
 // startInstance has the node start from its disk, now and later.
 func startInstance(s *saga.Saga) (*steps.NodeOutcome, error) {
