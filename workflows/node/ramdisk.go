@@ -82,7 +82,7 @@ func tell(s *saga.Saga, step string, works, waits provision.State, in steps.Agen
 			out, err = steps.Agent.Command(ctx, s.Begun.Node.Group, in)
 			return err
 		})
-		unreached := err != nil && saga.Reason(err).Code == "AgentConnectionFailed"
+		unreached := err != nil && isUnreached(saga.Reason(err))
 		if err != nil && !unreached || err == nil && out.State != steps.AgentRunning {
 			break
 		}
@@ -116,6 +116,11 @@ func tell(s *saga.Saga, step string, works, waits provision.State, in steps.Agen
 		err = agentLost(out.State)
 	}
 	return out, err
+}
+
+// isUnreached says whether a ramdisk may answer yet that has not answered.
+func isUnreached(f *faults.Error) bool {
+	return f.Kind == faults.Unavailable && f.Code == "AgentConnectionFailed"
 }
 
 // agentLost is the verdict on a ramdisk that isn't the one that was told something.
