@@ -5,6 +5,7 @@ package steps
 
 import (
 	"context"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 )
@@ -42,8 +43,10 @@ var Boot bootSteps
 type bootSteps struct{}
 
 var (
-	bootRamdisk = conductorStep("boot.Ramdisk")
-	bootClear   = conductorStep("boot.Clear")
+	// What a medium is made of is read first, and may be large.
+	bootRamdisk = define(Step{Name: "boot.Ramdisk", Place: OnConductor, StartToClose: 10 * time.Minute,
+		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
+	bootClear = conductorStep("boot.Clear")
 )
 
 // Ramdisk has a node start its ramdisk, by a conductor of its group.
