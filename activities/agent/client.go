@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -25,9 +24,6 @@ type client struct {
 	at    string
 	token string
 }
-
-// loopback are networks that no ramdisk is in.
-var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // maxAnswer bounds what a ramdisk may say at once.
 const maxAnswer = 4 << 20
@@ -43,7 +39,7 @@ func (a *Activities) dial(at, token, certificate string) (*client, error) {
 		guard.Schemes = append(guard.Schemes, "http")
 	}
 	if len(a.Networks) == 0 {
-		guard.Deny = loopback
+		guard.Deny = netguard.Loopback
 	}
 	if certificate != "" {
 		guard.TLS.MinVersion = tls.VersionTLS13

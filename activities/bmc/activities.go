@@ -65,7 +65,7 @@ func New(db *store.DB, e *engine.Engine, box *secrets.Box, o Options) *Activitie
 	}
 	a.guard = netguard.Policy{Use: "BMC", Allow: o.Networks, MaxBody: 8 << 20, Timeout: callTime}
 	if len(o.Networks) == 0 {
-		a.guard.Deny = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+		a.guard.Deny = netguard.Loopback
 	}
 	return a
 }

@@ -6,7 +6,6 @@ package boot
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -66,7 +65,7 @@ func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Opti
 	a := &Activities{db: db, engine: e, box: box, drives: drives, Options: o}
 	a.guard = netguard.Policy{Use: "boot image", Allow: o.Networks, Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}
 	if len(o.Networks) == 0 {
-		a.guard.Deny = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+		a.guard.Deny = netguard.Loopback
 	}
 	return a
 }
@@ -206,11 +205,9 @@ func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, w
 			return err
 		}
 		if withToken {
-			secret := make([]byte, 32)
-			if _, err := rand.Read(secret); err != nil {
-				return fmt.Errorf("a ramdisk's token: %w", err)
+			if token, err = nodes.NewToken(); err != nil {
+				return err
 			}
-			token = base64.RawURLEncoding.EncodeToString(secret)
 		}
 		known, err := nodes.Expect(a.box, n, token)
 		if err != nil {

@@ -6,10 +6,8 @@ package baremetal
 // only with the token that the node's ramdisk was given.
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/netguard"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
@@ -99,12 +98,11 @@ func (a *API) introduce(r *rest.Request, tx store.Tx, n *baremetal.Node, withTok
 	}
 	if info[tokenKey] == nil {
 		if token = nil; withToken {
-			secret := make([]byte, 32)
-			if _, err := rand.Read(secret); err != nil {
-				return nil, fmt.Errorf("a ramdisk's token: %w", err)
+			made, err := nodes.NewToken()
+			if err != nil {
+				return nil, err
 			}
-			token = base64.RawURLEncoding.EncodeToString(secret)
-			info[tokenKey] = token
+			token, info[tokenKey] = made, made
 			if n, err = a.setInternal(r, tx, n, info); err != nil {
 				return nil, err
 			}
@@ -289,21 +287,18 @@ func isCertificate(text string) bool {
 	return err == nil
 }
 
-// loopback are networks that no ramdisk is in.
-var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-
 // reachable refuses addresses that this host alone has. A name is resolved, and
 // checked again, when the ramdisk is called.
 func (a *API) reachable(at *url.URL) error {
 	guard := netguard.Policy{Use: "agent callback", Allow: a.AgentNetworks}
 	if len(a.AgentNetworks) == 0 {
-		guard.Deny = loopback
+		guard.Deny = netguard.Loopback
 	}
 	host := strings.ToLower(strings.TrimSuffix(at.Hostname(), "."))
 	address, err := netip.ParseAddr(host)
 	switch {
 	case err != nil && (host == "localhost" || strings.HasSuffix(host, ".localhost")):
-		address = loopback[0].Addr()
+		address = netguard.Loopback[0].Addr()
 	case err != nil:
 		return nil
 	}
@@ -352,17 +347,17 @@ func (a *API) continueInspection(r *rest.Request) (*rest.Response, error) {
 	body.Delete("inventory")
 	var document map[string]any
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		nodes, err := baremetal.NodesByPorts(r.Context(), tx, macs, bmcs)
+		uuids, err := baremetal.NodesByPorts(r.Context(), tx, macs, bmcs)
 		if err != nil {
 			return err
 		}
-		if uuid != "" && !slices.Contains(nodes, strings.ToLower(uuid)) {
-			nodes = append(nodes, uuid)
+		if uuid != "" && !slices.Contains(uuids, strings.ToLower(uuid)) {
+			uuids = append(uuids, uuid)
 		}
-		if len(nodes) != 1 {
+		if len(uuids) != 1 {
 			return nowhere()
 		}
-		n, err := baremetal.Nodes.Lock(r.Context(), tx, nodes[0], false)
+		n, err := baremetal.Nodes.Lock(r.Context(), tx, uuids[0], false)
 		if faults.Is(err, faults.NotFound) || err == nil && n.ProvisionState != provision.InspectWait {
 			return nowhere()
 		}

@@ -51,6 +51,9 @@ const (
 // local ones (a cloud's own metadata service), "any" and multicast.
 var Metadata = prefixes("169.254.0.0/16", "fe80::/10", "0.0.0.0/8", "::/128", "224.0.0.0/4", "ff00::/8", "255.255.255.255/32")
 
+// Loopback are the machine's own: no ramdisk, BMC or boot image is there.
+var Loopback = prefixes("127.0.0.0/8", "::1/128")
+
 // Private are networks that aren't on the Internet: a policy for what users name
 // denies them.
 var Private = prefixes("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",

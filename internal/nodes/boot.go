@@ -3,6 +3,8 @@ package nodes
 // What a node's rows say of the ramdisk that it is booted from.
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -89,14 +91,14 @@ func (i Info) Boot(mode RamdiskMode, usual BootDefaults) (BootImage, error) {
 
 // word is what a kernel's command line may have: nothing by which a boot loader's
 // configuration would go on.
-var word = regexp.MustCompile(`^[\w.,:;/=@%+-]+$`)
+var word = regexp.MustCompile(`^[\w.,:/=@%+-]+$`)
 
 // appended are the words of a text for a kernel's command line; %default% in it is
 // what others have.
 func (i Info) appended(text, usual string) ([]string, error) {
 	words := strings.Fields(strings.ReplaceAll(text, "%default%", usual))
 	for _, w := range words {
-		if !word.MatchString(w) || strings.Contains(w, ";") {
+		if !word.MatchString(w) {
 			return nil, i.invalid("Invalid value \"%s\" set in kernel_append_params on node %s", w, i.node.UUID)
 		}
 	}
@@ -147,6 +149,15 @@ func Expect(box *secrets.Box, n *baremetal.Node, token string) (Internal, error)
 		return Internal{}, fmt.Errorf("secrets of node %s: %w", n.UUID, err)
 	}
 	return Internal{text, box.Seal(kept, Place(n))}, nil
+}
+
+// NewToken makes what a node and its ramdisk are to share.
+func NewToken() (string, error) {
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return "", fmt.Errorf("a ramdisk's token: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(secret), nil
 }
 
 // Token is what a node and its ramdisk share; empty if there is nothing.
