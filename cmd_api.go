@@ -183,10 +183,9 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 	return &baremetal.API{
 		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize,
 		AgentNetworks: p.cfg.Baremetal.AgentNetworks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
-		ConductorDownAfter: p.cfg.Conductor.HeartbeatTimeout,
-		PowerTimeout:       p.cfg.Conductor.PowerStateChangeTimeout,
-		SoftPowerTimeout:   p.cfg.Conductor.SoftPowerOffTimeout,
-		AutomatedClean:     p.cfg.Conductor.AutomatedClean,
+		PowerTimeout:     p.cfg.Conductor.PowerStateChangeTimeout,
+		SoftPowerTimeout: p.cfg.Conductor.SoftPowerOffTimeout,
+		AutomatedClean:   p.cfg.Conductor.AutomatedClean,
 	}, nil
 }
 

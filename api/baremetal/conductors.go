@@ -40,7 +40,7 @@ func (a *API) listConductors(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := baremetal.Conductors(r.Context(), a.DB.Pool, a.ConductorDownAfter)
+	all, err := baremetal.Conductors(r.Context(), a.DB.Pool)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (a *API) showConductor(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := baremetal.Conductors(r.Context(), a.DB.Pool, a.ConductorDownAfter)
+	all, err := baremetal.Conductors(r.Context(), a.DB.Pool)
 	if err != nil {
 		return nil, err
 	}

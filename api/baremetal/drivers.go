@@ -37,7 +37,7 @@ func (a *API) listDrivers(r *rest.Request) (*rest.Response, error) {
 			return nil, invalid("Can not specify ?detail=True and fields in the same request.")
 		}
 	}
-	hosts, err := baremetal.DriversHosts(r.Context(), a.DB.Pool, a.ConductorDownAfter)
+	hosts, err := baremetal.DriversHosts(r.Context(), a.DB.Pool)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a *API) showDriver(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := baremetal.DriversHosts(r.Context(), a.DB.Pool, a.ConductorDownAfter)
+	hosts, err := baremetal.DriversHosts(r.Context(), a.DB.Pool)
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,9 @@ func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operat
 	if err := unheld(n); err != nil {
 		return engine.Accepted{}, err
 	}
-	conductor, err := baremetal.ConductorOf(r.Context(), tx, n, a.ConductorDownAfter)
-	if err == nil && conductor == "" {
-		err = faults.New(faults.NotFound, "NoValidHost", "No valid host was found. Reason: No conductor service registered which supports driver %s "+
+	if n.Conductor == nil {
+		return engine.Accepted{}, faults.New(faults.NotFound, "NoValidHost", "No valid host was found. Reason: No conductor service registered which supports driver %s "+
 			"for conductor group \"%s\".", n.Driver, n.ConductorGroup)
-	}
-	if err != nil {
-		return engine.Accepted{}, err
 	}
 	accepted, err := a.Engine.Accept(r.Context(), tx, engine.Request{
 		Kind: kind, ResourceID: n.UUID, ProjectID: r.Identity.ProjectID, UserID: r.Identity.UserID, RequestID: r.ID, Input: input,
@@ -33,7 +29,7 @@ func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operat
 	if err != nil {
 		return engine.Accepted{}, err
 	}
-	return accepted, baremetal.Reserve(r.Context(), tx, n.UUID, conductor)
+	return accepted, baremetal.Reserve(r.Context(), tx, n.UUID, *n.Conductor)
 }
 
 // offer has what was accepted started, after the commit.

@@ -33,8 +33,6 @@ type API struct {
 	// Engine accepts operations on nodes, and Starter starts them.
 	Engine  *engine.Engine
 	Starter Starter
-	// ConductorDownAfter is the silence after which a conductor counts as down.
-	ConductorDownAfter time.Duration
 	// PowerTimeout is how long a node may take to come to another power, and
 	// SoftPowerTimeout how long its own system may, where a request says nothing.
 	PowerTimeout, SoftPowerTimeout time.Duration

@@ -81,7 +81,7 @@ func newCloud(t *testing.T, types ...string) *cloud {
 	}
 	at := &door{}
 	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
-		Engine: engine.New(db, rows.Locks()), Starter: at, ConductorDownAfter: time.Minute, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
+		Engine: engine.New(db, rows.Locks()), Starter: at, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
 	c := &cloud{t: t, db: db, door: at}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{

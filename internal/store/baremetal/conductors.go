@@ -5,7 +5,6 @@ package baremetal
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -44,10 +43,13 @@ func BeatConductor(ctx context.Context, q store.Queryer, c Conductor) error {
 	return nil
 }
 
+// alive is the condition of a conductor that works, as it says itself; which of them
+// works on a node is a column of the node's.
+const alive = `updated_at > now() - down_after`
+
 // Conductors are all that have ever been there, dead ones too.
-func Conductors(ctx context.Context, q store.Queryer, downAfter time.Duration) ([]*Conductor, error) {
-	rows, err := q.Query(ctx, `SELECT id, hostname, conductor_group, drivers, updated_at > now() - $1::interval, created_at, updated_at
-		FROM baremetal.conductors`, downAfter)
+func Conductors(ctx context.Context, q store.Queryer) ([]*Conductor, error) {
+	rows, err := q.Query(ctx, `SELECT id, hostname, conductor_group, drivers, `+alive+`, created_at, updated_at FROM baremetal.conductors`)
 	if err != nil {
 		return nil, fmt.Errorf("conductors: %w", store.Translate(err))
 	}
@@ -57,9 +59,9 @@ func Conductors(ctx context.Context, q store.Queryer, downAfter time.Duration) (
 }
 
 // DriversHosts are the conductors alive that know each hardware type, by name.
-func DriversHosts(ctx context.Context, q store.Queryer, downAfter time.Duration) (map[string][]string, error) {
+func DriversHosts(ctx context.Context, q store.Queryer) (map[string][]string, error) {
 	rows, err := q.Query(ctx, `SELECT driver, array_agg(hostname ORDER BY hostname) FROM baremetal.conductors, unnest(drivers) driver
-		WHERE updated_at > now() - $1::interval GROUP BY driver`, downAfter)
+		WHERE `+alive+` GROUP BY driver`)
 	if err != nil {
 		return nil, fmt.Errorf("conductors: %w", store.Translate(err))
 	}
@@ -69,16 +71,4 @@ func DriversHosts(ctx context.Context, q store.Queryer, downAfter time.Duration)
 		return nil
 	})
 	return hosts, store.Translate(err)
-}
-
-// ConductorOf is the conductor that works on a node: of those alive of its group
-// that know its driver always the same one. Empty if there is none.
-func ConductorOf(ctx context.Context, q store.Queryer, n *Node, downAfter time.Duration) (hostname string, err error) {
-	err = q.QueryRow(ctx, `SELECT hostname FROM baremetal.conductors
-		WHERE conductor_group = $1 AND $2 = ANY (drivers) AND updated_at > now() - $3::interval
-		ORDER BY md5(hostname || $4) LIMIT 1`, n.ConductorGroup, n.Driver, downAfter, n.UUID).Scan(&hostname)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	return hostname, store.Translate(err)
 }

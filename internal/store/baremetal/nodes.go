@@ -31,7 +31,8 @@ type Node struct {
 	Shard          *string `json:"shard"`
 	ConductorGroup string  `json:"conductor_group"`
 	AllocationUUID *string `json:"allocation_uuid" write:"once"`
-	// Conductor is who works on the node's requests.
+	// Conductor is who works on the node's requests: of those alive of its group that
+	// know its driver always the same one; nil if there is none.
 	Conductor *string `json:"conductor" sql:"(SELECT c.hostname FROM baremetal.conductors c WHERE c.conductor_group = t.conductor_group AND t.driver = ANY (c.drivers) AND c.updated_at > now() - c.down_after ORDER BY md5(c.hostname || t.uuid::text) LIMIT 1)"`
 
 	Driver              string  `json:"driver"`
