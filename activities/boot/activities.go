@@ -129,16 +129,16 @@ func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{},
 			return struct{}{}, err
 		}
 	}
-	err = a.write(ctx, in.Fence, func(tx store.Tx) error { return a.forget(ctx, tx, n.UUID) })
+	err = a.write(ctx, in.Fence, func(tx store.Tx) error { return a.forget(ctx, tx, n.UUID, provision.Power(in.PowerState)) })
 	if err != nil || file == nil {
 		return struct{}{}, err
 	}
 	return struct{}{}, a.remove(file)
 }
 
-// forget says that a node is booted from no file, and that nothing is known of a
-// ramdisk.
-func (a *Activities) forget(ctx context.Context, tx store.Tx, id string) error {
+// forget says that a node is booted from no file, that nothing is known of a ramdisk,
+// and which power the node was found with; empty if that isn't known.
+func (a *Activities) forget(ctx context.Context, tx store.Tx, id string, power provision.Power) error {
 	n, err := baremetal.Nodes.Find(ctx, tx, id, false)
 	if err != nil {
 		return err
@@ -149,6 +149,11 @@ func (a *Activities) forget(ctx context.Context, tx store.Tx, id string) error {
 	}
 	if err := baremetal.DropBootFile(ctx, tx, id); err != nil {
 		return err
+	}
+	if power != "" {
+		if err := baremetal.SetPower(ctx, tx, id, power); err != nil {
+			return err
+		}
 	}
 	return baremetal.SetInternal(ctx, tx, id, known.Info, known.Secrets)
 }

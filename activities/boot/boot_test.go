@@ -138,7 +138,7 @@ func (w *world) ramdisk(a *Activities) error {
 }
 
 func (w *world) clear(a *Activities) error {
-	_, err := a.Clear(w.Context(), steps.BootClearIn{Fence: w.fence})
+	_, err := a.Clear(w.Context(), steps.BootClearIn{Fence: w.fence, PowerState: string(provision.PowerOff)})
 	return err
 }
 
@@ -206,8 +206,8 @@ func TestARamdisk(t *testing.T) {
 		}
 	}
 	w.untouched()
-	if n, err = baremetal.Nodes.Find(t.Context(), w.db.Pool, bmctest.Node, false); err != nil || string(n.DriverInternalInfo) != `{"is_whole_disk_image": true}` {
-		t.Errorf("%s, %v", n.DriverInternalInfo, err)
+	if n, err = baremetal.Nodes.Find(t.Context(), w.db.Pool, bmctest.Node, false); err != nil || string(n.DriverInternalInfo) != `{"is_whole_disk_image": true}` || n.PowerState == nil || *n.PowerState != "power off" {
+		t.Errorf("%+v, %v", n, err)
 	}
 	if w.status(medium) != http.StatusNotFound {
 		t.Error("it is still served")

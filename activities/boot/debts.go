@@ -52,14 +52,12 @@ func (a *Activities) putBack(ctx context.Context, tx store.Tx, file *baremetal.B
 	if err != nil {
 		return err
 	}
-	if n.OperationID == nil && power != "" {
-		if err := baremetal.SetPower(ctx, tx, n.UUID, power); err != nil {
-			return err
-		}
+	if n.OperationID != nil {
+		power = "" // that one says it
 	}
 	now, err := baremetal.BootFileOf(ctx, tx, n.UUID)
 	if err != nil || now == nil || now.Name != file.Name {
 		return err
 	}
-	return a.forget(ctx, tx, n.UUID)
+	return a.forget(ctx, tx, n.UUID, power)
 }

@@ -22,6 +22,8 @@ type BootClearIn struct {
 	Fence Fence `json:"fence"`
 	// Disk has it start from its disk from now on.
 	Disk bool `json:"disk,omitempty"`
+	// PowerState is what the node was found with before, for its row; empty leaves that.
+	PowerState string `json:"power_state,omitempty"`
 }
 
 // BootActivities is implemented by activities/boot. Every method is idempotent by

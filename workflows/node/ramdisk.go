@@ -14,12 +14,9 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
-// undos are how the effects of operations on nodes are taken back. Now is what is
-// published of the node then: the power that it comes to is part of it.
-func undos(now *steps.NodeOutcome) map[operations.EffectKind]saga.Undo {
-	return map[operations.EffectKind]saga.Undo{
-		operations.EffectRamdisk: func(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error { return clearRamdisk(ctx, s, now) },
-	}
+// undos are how the effects of operations on nodes are taken back.
+var undos = map[operations.EffectKind]saga.Undo{
+	operations.EffectRamdisk: clearRamdisk,
 }
 
 // changeTime is how long a node may take to come to another power.
@@ -133,17 +130,14 @@ func agentLost(state steps.AgentState) error {
 
 // clearRamdisk is the undo: the node is off, unless it is never turned off, nothing
 // is in its drive, and nothing is served for it.
-func clearRamdisk(ctx workflow.Context, s *saga.Saga, now *steps.NodeOutcome) error {
+func clearRamdisk(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	in := steps.BootClearIn{Fence: s.Fence}
 	if !s.Begun.Node.DisablePowerOff {
 		found, err := changePowerIn(ctx, s, "undo", steps.NodePowerInput{Target: string(provision.PowerOff), Timeout: changeTime})
 		if err != nil {
 			return err
 		}
-		if found.PowerState != "" {
-			now.PowerState = &found.PowerState
-		}
+		in.PowerState = found.PowerState
 	}
-	return conducted(ctx, func(ctx workflow.Context) error {
-		return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence})
-	})
+	return conducted(ctx, func(ctx workflow.Context) error { return steps.Boot.Clear(ctx, s.Begun.Node.Group, in) })
 }

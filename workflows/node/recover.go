@@ -36,43 +36,41 @@ type recovery struct {
 	// finish does the rest of the work of one past its point of no return, and says
 	// what is true afterwards.
 	finish func(*saga.Saga) (*steps.NodeOutcome, error)
-	// fails has the node be where its work fails to once one before that point has
-	// been undone.
-	fails bool
+	// undone is what is true once one before that point has been undone.
+	undone func() *steps.NodeOutcome
 }
 
 var recoveries = map[operations.Kind]recovery{
-	operations.NodePower:   {finish: power},
-	operations.NodeManage:  {fails: true},
-	operations.NodeProvide: {fails: true},
-	operations.NodeClean:   {fails: true},
-	operations.NodeDeploy:  {finish: startInstance, fails: true},
+	operations.NodePower:  {finish: power, undone: unchanged},
+	operations.NodeManage: {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
+	operations.NodeDeploy: {finish: startInstance, undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.
 func Recover(ctx workflow.Context, ref steps.Ref) error {
-	now := unchanged()
-	s, err := saga.Begin(ctx, ref, undos(now))
+	s, err := saga.Begin(ctx, ref, undos)
 	if s == nil {
 		return err
 	}
-	outcome, err := recoverLost(s, now)
+	outcome, err := recoverLost(s)
 	return s.Close(outcome, err)
 }
 
-// recoverLost says in now what is true of the node if the lost work isn't finished.
-func recoverLost(s *saga.Saga, now *steps.NodeOutcome) (saga.Outcome, error) {
+func recoverLost(s *saga.Saga) (saga.Outcome, error) {
 	lost := s.Begun.Recovers
 	if lost == nil {
-		return saga.Outcome{NodeOnFailure: now}, faults.New(faults.Internal, "NothingToRecover", "the operation names no other to recover")
+		return saga.Outcome{NodeOnFailure: unchanged()}, faults.New(faults.Internal, "NothingToRecover", "the operation names no other to recover")
 	}
-	row := recoveries[lost.Kind]
-	now.Failed = row.fails
+	row, ok := recoveries[lost.Kind]
+	if !ok {
+		row.undone = unchanged
+	}
 	spec, _ := operations.Lookup(lost.Kind)
 	if row.finish != nil && spec.Beyond(lost.Step) {
 		done, err := row.finish(s)
-		return saga.Outcome{Node: done, NodeOnFailure: cmp.Or(done, now)}, err
+		return saga.Outcome{Node: done, NodeOnFailure: cmp.Or(done, row.undone())}, err
 	}
 	err := s.UndoAll(fmt.Sprintf("%s was lost at step %q", lost.OperationID, lost.Step))
+	now := row.undone()
 	return saga.Outcome{Node: now, NodeOnFailure: now, Fault: saga.Account(lost)}, err
 }

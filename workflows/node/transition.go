@@ -37,13 +37,12 @@ type story func(*saga.Saga) (*steps.NodeOutcome, error)
 // transition carries an operation out that is shown by its node's provision state.
 // Aborted is what the user reads if somebody has had it ended.
 func transition(ctx workflow.Context, ref steps.Ref, tell story, aborted string) error {
-	now := failed()
-	s, err := saga.Begin(ctx, ref, undos(now))
+	s, err := saga.Begin(ctx, ref, undos)
 	if s == nil {
 		return err
 	}
 	done, err := tell(s)
-	return s.Close(saga.Outcome{Node: done, NodeOnFailure: now, Cancelled: aborted}, err)
+	return s.Close(saga.Outcome{Node: done, NodeOnFailure: failed(), Cancelled: aborted}, err)
 }
 
 // failed: the node is where its work fails to.

@@ -162,6 +162,9 @@ func (b boot) Ramdisk(_ context.Context, in steps.BootRamdiskIn) (struct{}, erro
 func (b boot) Clear(_ context.Context, in steps.BootClearIn) (struct{}, error) {
 	w := b.w
 	return workflowtest.Fenced(w, "boot.Clear", in.Fence, func() (out struct{}, err error) {
+		if !in.Disk && in.PowerState != string(provision.PowerOff) {
+			w.Broke("the ramdisk is taken away of a node with power %q", in.PowerState)
+		}
 		w.medium, w.ramdisk, w.disk = false, false, in.Disk
 		return out, nil
 	})
