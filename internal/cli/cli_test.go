@@ -131,7 +131,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		said string
 	}{
 		{"operations list --kind server.fly", exitInvalid, `there is no kind of operation "server.fly"`},
-		{"operations list --state asleep", exitInvalid, `"asleep" is not a state of operations`},
+		{"operations list --state asleep", exitInvalid, `"asleep" is not a state of operations; there are cancelled, cancelling, done`},
 		{"operations list --limit 0", exitInvalid, "--limit must be 1 to 1000"},
 		{"operations list --limit 1001", exitInvalid, "--limit must be 1 to 1000"},
 		{"operations list --limit some", exitInvalid, "some"},
@@ -152,6 +152,8 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"operations watch server/x/build/y", exitNotFound, "could not be found"},
 		{"flavor set 1 --vcpus 0", exitInvalid, "1 CPU and 1 MiB"},
 		{"nonsense", exitInvalid, "unknown command"},
+		{"operations nonsense", exitInvalid, "unknown command"},
+		{"host nonsense", exitInvalid, "unknown command"},
 	} {
 		code, _, said := c.run(strings.Fields(k.args)...)
 		if code != k.code || !strings.Contains(said, k.said) {

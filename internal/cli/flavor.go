@@ -12,9 +12,7 @@ import (
 
 // Flavors are the commands about flavors: how a new cloud gets its first ones.
 func Flavors(env *Env) *cobra.Command {
-	group := &cobra.Command{Use: "flavor", Short: "Make flavors", Args: cobra.NoArgs}
-	group.AddCommand(flavorSet(env))
-	return group
+	return group(&cobra.Command{Use: "flavor", Short: "Make flavors"}, flavorSet(env))
 }
 
 func flavorSet(env *Env) *cobra.Command {

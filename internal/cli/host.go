@@ -14,9 +14,7 @@ import (
 
 // Hosts are the commands about hosts.
 func Hosts(env *Env) *cobra.Command {
-	group := &cobra.Command{Use: "host", Short: "Look at hosts", Args: cobra.NoArgs}
-	group.AddCommand(hostList(env))
-	return group
+	return group(&cobra.Command{Use: "host", Short: "Look at hosts"}, hostList(env))
 }
 
 // hostShown is a host as the list shows it; capacity in CPUs, MiB and GiB.

@@ -18,15 +18,12 @@ import (
 
 // Operations are the commands about long operations.
 func Operations(env *Env) *cobra.Command {
-	group := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "operations",
 		Aliases: []string{"operation", "op"},
 		Short:   "Look at long operations, cancel and retry them",
 		Long:    "Look at long operations, cancel and retry them. Temporal isn't needed: what is accepted here is\nstarted, and what is cancelled is told, when it is back.\n\n" + exitCodes,
-		Args:    cobra.NoArgs,
-	}
-	group.AddCommand(operationsList(env), operationsShow(env), operationsWatch(env), operationsCancel(env), operationsRetry(env))
-	return group
+	}, operationsList(env), operationsShow(env), operationsWatch(env), operationsCancel(env), operationsRetry(env))
 }
 
 // shownOperation is an operation as JSON output has it.
@@ -64,7 +61,7 @@ func showOperation(o engine.Operation) shownOperation {
 // stateOf is the operation's state, or "cancelling" if it runs on its way out.
 func stateOf(o engine.Operation) string {
 	if !o.Finished() && o.CancelRequestedAt != nil {
-		return "cancelling"
+		return string(engine.Cancelling)
 	}
 	return string(o.State())
 }

@@ -34,7 +34,7 @@ const maxLimit = 1000
 func (f *operationFilter) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", "kind, for example server.build")
-	flags.StringVar(&f.state, "state", "", "waiting, pending, running, held, unfinished, done, failed, cancelled or superseded")
+	flags.StringVar(&f.state, "state", "", "waiting, pending, running, held, unfinished, cancelling, done, failed, cancelled or superseded")
 	flags.StringVar(&f.project, "project", "", "project id")
 	flags.StringVar(&f.host, "host", "", "id or name of a host")
 	flags.StringVar(&f.errorCode, "error-code", "", "code of the failure, for example NoValidHost")
@@ -129,6 +129,12 @@ type outcome struct {
 	err error
 }
 
+// choice is an operation that was chosen, or why one that was named is none.
+type choice struct {
+	engine.Operation
+	err error
+}
+
 // act does what a command does to one operation.
 type act func(ctx context.Context, db *store.DB, o engine.Operation, dryRun bool) outcome
 
@@ -154,28 +160,32 @@ func (b *bulk) run(cmd *cobra.Command, env *Env, ids []string, do act) error {
 	})
 }
 
-func (b *bulk) choose(ctx context.Context, db *store.DB, ids []string) ([]engine.Operation, error) {
+func (b *bulk) choose(ctx context.Context, db *store.DB, ids []string) (chosen []choice, err error) {
 	switch {
 	case len(ids) > 0 && b.filter.any():
 		return nil, faults.New(faults.Invalid, "InvalidFilter", "give ids or a filter, not both")
 	case len(ids) == 0 && !b.filter.any():
 		return nil, faults.New(faults.Invalid, "InvalidFilter", "give the ids of operations, or a filter")
 	case len(ids) == 0:
-		return b.filter.find(ctx, db, b.among)
+		found, err := b.filter.find(ctx, db, b.among)
+		for _, o := range found {
+			chosen = append(chosen, choice{Operation: o})
+		}
+		return chosen, err
 	}
-	var chosen []engine.Operation
 	for _, id := range ids {
 		o, err := newEngine(db).Get(ctx, db.Pool, id)
-		if err != nil {
+		if err != nil && !faults.Is(err, faults.NotFound) {
 			return nil, err
 		}
-		chosen = append(chosen, o)
+		o.ID = id
+		chosen = append(chosen, choice{o, err})
 	}
 	return chosen, nil
 }
 
 // each keeps to the rate. The error is the first refusal, for the exit code.
-func (b *bulk) each(ctx context.Context, db *store.DB, chosen []engine.Operation, do act) ([]outcome, error) {
+func (b *bulk) each(ctx context.Context, db *store.DB, chosen []choice, do act) ([]outcome, error) {
 	outcomes := []outcome{}
 	pace := rate.NewLimiter(rate.Limit(b.rate), 1)
 	var first error
@@ -183,7 +193,10 @@ func (b *bulk) each(ctx context.Context, db *store.DB, chosen []engine.Operation
 		if !b.dryRun && pace.Wait(ctx) != nil {
 			return outcomes, faults.New(faults.Unavailable, "Interrupted", "interrupted after %d of %d operations", i, len(chosen))
 		}
-		out := do(ctx, db, o, b.dryRun)
+		out := outcome{err: o.err}
+		if o.err == nil {
+			out = do(ctx, db, o.Operation, b.dryRun)
+		}
 		out.ID = o.ID
 		if out.err != nil {
 			out.Did, out.Reason = "refused", faults.As(out.err).Message

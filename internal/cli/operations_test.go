@@ -129,6 +129,10 @@ func TestEveryFilterChooses(t *testing.T) {
 	if n := m.count(`SELECT count(*) FROM engine.operations WHERE cancel_requested_at IS NOT NULL OR retry_of IS NOT NULL`); n != 0 {
 		t.Errorf("--dry-run has changed %d operations", n)
 	}
+	m.exec(`UPDATE engine.operations SET cancel_requested_at = now() WHERE id = $1`, m.running)
+	if got := m.chosen("list", "--json", "--state", "cancelling"); !slices.Equal(got, []string{m.running}) {
+		t.Errorf("cancelling: %v, want %s", got, m.running)
+	}
 }
 
 func (c *cloud) count(sql string) (n int) {
@@ -230,6 +234,11 @@ func TestOneRefusalKeepsNoOther(t *testing.T) {
 	lines := strings.Split(out, "\n")
 	if code != exitRefused || len(lines) != 3 || !strings.HasPrefix(lines[0], ran+"  refused: ") || !strings.HasPrefix(lines[1], fresh+"  retried  ") {
 		t.Errorf("%d\n%s", code, out)
+	}
+	_, known := c.build("q")
+	code, out, _ = c.run("operations", "cancel", "nope", known, "--rate", "1000")
+	if want := "nope  refused: operation nope could not be found\n" + known + "  cancelled\n"; code != exitNotFound || out != want {
+		t.Errorf("%d\n%s, want\n%s", code, out, want)
 	}
 }
 

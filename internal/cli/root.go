@@ -66,6 +66,15 @@ func Root() (*cobra.Command, *Env) {
 	return root, env
 }
 
+// group is a command that has only others: alone it shows them, and what isn't one of
+// them is refused.
+func group(cmd *cobra.Command, of ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(of...)
+	return cmd
+}
+
 // Run runs the command that the arguments name and gives the exit code. A
 // SIGTERM or SIGINT ends the command's context.
 func Run(root *cobra.Command, args []string, stderr io.Writer) int {

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,10 @@ const (
 	Running State = "running"
 	// Held: its workflow is there and does not go on (Operation.Hold).
 	Held State = "held"
-	// Unfinished is any of the above, in a Filter.
+	// Unfinished is any of the above, in a Filter, and Cancelling one of them that was
+	// asked to end.
 	Unfinished State = "unfinished"
+	Cancelling State = "cancelling"
 )
 
 // State says where the operation stands.
@@ -52,6 +55,7 @@ func (o Operation) State() State {
 // conditions say the same in SQL.
 var conditions = map[State]string{
 	Unfinished:                         "finished_at IS NULL",
+	Cancelling:                         "finished_at IS NULL AND cancel_requested_at IS NOT NULL",
 	Held:                               "finished_at IS NULL AND hold <> ''",
 	Running:                            "finished_at IS NULL AND hold = '' AND dispatched_at IS NOT NULL",
 	Waiting:                            "finished_at IS NULL AND hold = '' AND dispatched_at IS NULL AND start_after IS NULL",
@@ -111,13 +115,22 @@ func (e *Engine) Operations(ctx context.Context, q store.Queryer, f Filter) ([]O
 		columns, strings.Join(c.all, " AND "), f.Limit), c.args...)
 }
 
+func stateNames() string {
+	var names []string
+	for state := range conditions {
+		names = append(names, string(state))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
 // conditions says in SQL what the filter asks for, its place in the list left out.
 func (f Filter) conditions() (*where, error) {
 	c := &where{all: []string{"true"}}
 	if f.State != "" {
 		state, ok := conditions[f.State]
 		if !ok {
-			return nil, faults.New(faults.Invalid, "InvalidFilter", "%q is not a state of operations", f.State)
+			return nil, faults.New(faults.Invalid, "InvalidFilter", "%q is not a state of operations; there are %s", f.State, stateNames())
 		}
 		c.add(state)
 	}
