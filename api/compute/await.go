@@ -25,7 +25,8 @@ const (
 var failures = map[string]faults.Kind{
 	"VolumeNotFound": faults.NotFound, "NetworkNotFound": faults.NotFound, "PortNotFound": faults.NotFound,
 	"InvalidVolume": faults.Invalid, "InvalidInput": faults.Invalid, "PortNotUsable": faults.Invalid, "PortRequiresFixedIP": faults.Invalid,
-	"NoMoreFixedIps": faults.Invalid, "SecurityGroupCannotBeApplied": faults.Invalid, "NetworkAmbiguous": faults.Invalid,
+	"InvalidIpForNetwork": faults.Invalid,
+	"NoMoreFixedIps":      faults.Invalid, "SecurityGroupCannotBeApplied": faults.Invalid, "NetworkAmbiguous": faults.Invalid,
 	"NoValidHost": faults.Invalid, "MigrationPreCheckError": faults.Invalid, "InvalidCPUInfo": faults.Invalid, "UnableToMigrateToSelf": faults.Invalid,
 	"InvalidLocalStorage": faults.Invalid, "InvalidSharedStorage": faults.Invalid, "HostDown": faults.Invalid, "InstanceNotRunning": faults.Conflict,
 	"PortInUse": faults.Conflict, "FixedIpAlreadyInUse": faults.Conflict, "Cancelled": faults.Conflict, "Superseded": faults.Conflict,

@@ -1,9 +1,14 @@
 package compute_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
+
+	"holdfast.dev/api/compute"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/openstack"
 )
 
 // boundAtOnce has every interface that comes bound as Neutron and a host would.
@@ -64,6 +69,67 @@ func TestInterfacesComeAndGo(t *testing.T) {
 	if got := c.query(`SELECT count(*)::text || count(start_after) FROM engine.operations WHERE resource_id = $1 AND kind LIKE '%-interface'`, id); got != "51" {
 		t.Errorf("operations, and those that may start: %s", got)
 	}
+}
+
+// What Neutron refuses of an interface, or of an address in a create, is the
+// caller's mistake, and said.
+func TestAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t, func(a *compute.API) { a.Neighbours = oneTaken{} })
+	c.addHost()
+	id := c.create("alice", "web")
+	create := func(address string, status int, want string) step {
+		return step{"alice+", "2.1", "POST", "/servers", `{"server": {"name": "x", "flavorRef": "1", "imageRef": "` + image + `",
+			"networks": [{"uuid": "` + network + `", "fixed_ip": "` + address + `"}]}}`, status, want}
+	}
+	c.play(
+		create("192.0.2.5", 400, fault("badRequest", "400", "Fixed IP address 192.0.2.5 is already in use on instance "+absent+".")),
+		create("192.0.2.6", 202, ""),
+	)
+	for _, sql := range []string{
+		`CREATE TABLE refusals (code text)`,
+		`INSERT INTO refusals VALUES ('')`,
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			SELECT code INTO NEW.error_code FROM refusals; NEW.result := 'failed'; NEW.finished_at := now(); NEW.message := 'why'; RETURN NEW; END $$`,
+		`CREATE TRIGGER refuse BEFORE INSERT ON engine.operations FOR EACH ROW WHEN (NEW.kind = 'server.attach-interface') EXECUTE FUNCTION refuse()`,
+	} {
+		if _, err := c.db.Pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range []struct {
+		code   string
+		status int
+		want   string
+	}{
+		{"InvalidIpForNetwork", 400, fault("badRequest", "400", "why")},
+		{"NoMoreFixedIps", 400, fault("badRequest", "400", "why")},
+		{"FixedIpAlreadyInUse", 409, conflict("why")},
+		{"PortInUse", 409, conflict("why")},
+		{"NetworkNotFound", 404, notFound("why")},
+	} {
+		c.settle(id, "active")
+		c.query(`UPDATE refusals SET code = $1 RETURNING code`, r.code)
+		c.play(step{"alice", "2.1", "POST", "/servers/" + id + "/os-interface", `{"interfaceAttachment": {"net_id": "` + network + `"}}`, r.status, r.want})
+	}
+}
+
+// oneTaken is a Neutron with a network of which a server has one address.
+type oneTaken struct{ neighbour }
+
+func (oneTaken) Image(_ context.Context, _ identity.Identity, id string) (*openstack.Image, error) {
+	return &openstack.Image{ID: id, Status: "active"}, nil
+}
+
+func (oneTaken) Network(_ context.Context, _ identity.Identity, id string) (*openstack.Network, error) {
+	return &openstack.Network{ID: id, Subnets: []string{"s"}}, nil
+}
+
+func (oneTaken) InterfacesAt(_ context.Context, _ identity.Identity, _, address string) ([]openstack.Interface, error) {
+	if address != "192.0.2.5" {
+		return nil, nil
+	}
+	return []openstack.Interface{{DeviceID: absent}}, nil
 }
 
 // In every state the contract's rows accept or refuse, in its words.

@@ -25,6 +25,7 @@ type Neighbours interface {
 	RemoveSecurityGroup(ctx context.Context, who identity.Identity, serverID, group string) error
 	ServerAddresses(ctx context.Context, who identity.Identity, serverIDs ...string) ([]compute.PortAddresses, error)
 	Interfaces(ctx context.Context, who identity.Identity, serverID string) ([]openstack.Interface, error)
+	InterfacesAt(ctx context.Context, who identity.Identity, networkID, address string) ([]openstack.Interface, error)
 	Interface(ctx context.Context, who identity.Identity, portID string) (*openstack.Interface, error)
 	AddFixedIP(ctx context.Context, who identity.Identity, serverID, networkID string) error
 	RemoveFixedIP(ctx context.Context, who identity.Identity, serverID, address string) error

@@ -51,6 +51,9 @@ func (a *API) ports(r *rest.Request, asked *createRequest) ([]compute.ServerPort
 		if err := a.checkPort(r, &ports[i]); err != nil {
 			return nil, err
 		}
+		if err := a.checkAddress(r, &ports[i]); err != nil {
+			return nil, err
+		}
 	}
 	return ports, nil
 }
@@ -137,6 +140,19 @@ func (a *API) checkPort(r *rest.Request, p *compute.ServerPort) error {
 		}
 	}
 	return nil
+}
+
+// checkAddress refuses an address that a port has which the caller sees. Neutron
+// says the rest when the port is made.
+func (a *API) checkAddress(r *rest.Request, p *compute.ServerPort) error {
+	if p.FixedIP == "" || !a.reachable(r.Identity) {
+		return nil
+	}
+	taken, err := a.Neighbours.InterfacesAt(r.Context(), r.Identity, p.NetworkID, p.FixedIP)
+	if err == nil && len(taken) > 0 {
+		err = faults.New(faults.Invalid, "FixedIpAlreadyInUse", "Fixed IP address %s is already in use on instance %s.", p.FixedIP, taken[0].DeviceID)
+	}
+	return err
 }
 
 func (a *API) checkOwnPort(r *rest.Request, p *compute.ServerPort) error {

@@ -118,6 +118,11 @@ func TestCompanions(t *testing.T) {
 		if all, err := caller.Interfaces(t.Context(), demo, absent); err != nil || len(all) != 1 || all[0].ID != port {
 			t.Errorf("%+v, %v", all, err)
 		}
+		for address, want := range map[string]int{"10.0.0.2": 1, "10.0.0.20": 0} {
+			if at, err := caller.InterfacesAt(t.Context(), demo, network, address); err != nil || len(at) != want || want > 0 && at[0].DeviceID != absent {
+				t.Errorf("at %s: %+v, %v", address, at, err)
+			}
+		}
 		if err := caller.AddFixedIP(t.Context(), demo, absent, network); err != nil {
 			t.Fatal(err)
 		}

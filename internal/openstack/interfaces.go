@@ -6,6 +6,7 @@ package openstack
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -30,6 +31,15 @@ type Interface struct {
 func (c *Caller) Interfaces(ctx context.Context, who identity.Identity, serverID string) ([]Interface, error) {
 	var document struct{ Ports []Interface }
 	err := c.network(ctx, who, &document, "ports"+anyOf("device_id", []string{serverID}))
+	return document.Ports, err
+}
+
+// InterfacesAt lists the ports of a network, of those that the caller sees, that have
+// an address. Errors: Unavailable.
+func (c *Caller) InterfacesAt(ctx context.Context, who identity.Identity, networkID, address string) ([]Interface, error) {
+	var document struct{ Ports []Interface }
+	query := url.Values{"network_id": {networkID}, "fixed_ips": {"ip_address=" + address}}
+	err := c.network(ctx, who, &document, "ports?"+query.Encode())
 	return document.Ports, err
 }
 
