@@ -27,7 +27,6 @@ var notServed = map[string]string{
 	"DELETE /servers/{server_id}/shares/{id}":   "there is no Manila beside it yet",
 	"GET /os-console-auth-tokens/{id}":          "consoles are only read yet",
 	"POST /servers/{server_id}/remote-consoles": "consoles are only read yet",
-	"GET /servers/{server_id}/topology":         "NUMA cells aren't claimed yet",
 	"GET /os-simple-tenant-usage":               "usage isn't summed up yet",
 	"GET /os-simple-tenant-usage/{id}":          "usage isn't summed up yet",
 	"GET /os-hosts":                             "hosts are managed as services only yet",
