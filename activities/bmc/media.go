@@ -10,6 +10,7 @@ import (
 	rf "github.com/stmcginnis/gofish/redfish"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/steps"
 )
 
@@ -64,7 +65,7 @@ func (a *Activities) withDrive(ctx context.Context, fence steps.Fence, do func(d
 	defer s.close(ctx)
 	d, ok := s.driver.(drive)
 	if !ok {
-		return faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support virtual media (disabled or not implemented).", s.node.Driver)
+		return hardware.Unsupported(s.node.Driver, "virtual media")
 	}
 	if err := s.keep(ctx); err != nil {
 		return err

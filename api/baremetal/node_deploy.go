@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
@@ -91,7 +92,7 @@ func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked)
 		return begun{}, faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", "provisioning", n.UUID)
 	}
 	if len(all.deploySteps) > 0 {
-		return begun{}, faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support deploy_steps (disabled or not implemented).", n.Driver)
+		return begun{}, hardware.Unsupported(n.Driver, "deploy_steps")
 	}
 	err := a.mayDeploy(n)
 	if err == nil {
@@ -142,7 +143,7 @@ func (a *API) callsNoTemplate(r *rest.Request, tx store.Tx, n *baremetal.Node) e
 	}
 	called, err := baremetal.TemplatesOf(r.Context(), tx, traits)
 	if err == nil && len(called) > 0 {
-		err = faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support the deploy template %s (disabled or not implemented).", n.Driver, called[0].Name)
+		err = hardware.Unsupported(n.Driver, "the deploy template "+called[0].Name)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
@@ -128,7 +129,7 @@ func (a *API) provision(r *rest.Request, tx store.Tx, n *baremetal.Node, all *as
 		verb, ok = verbs[place{event: event}]
 	}
 	if !ok {
-		return begun{}, faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support %s (disabled or not implemented).", n.Driver, all.verb)
+		return begun{}, hardware.Unsupported(n.Driver, string(all.verb))
 	}
 	return verb(a, r, tx, n, all)
 }

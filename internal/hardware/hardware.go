@@ -160,6 +160,11 @@ func (e *Enabled) Properties(t Type) map[string]string {
 	return all
 }
 
+// Unsupported is the answer to who asks for what this release's drivers don't do.
+func Unsupported(driver, what string) error {
+	return faults.New(faults.Invalid, "UnsupportedDriverExtension", "Driver %s does not support %s (disabled or not implemented).", driver, what)
+}
+
 func pythonList(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
