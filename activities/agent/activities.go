@@ -9,8 +9,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/nodes"
@@ -48,9 +46,8 @@ var _ steps.AgentActivities = (*Activities)(nil)
 const (
 	defaultPatience = 10 * time.Second
 	defaultPoll     = time.Second
-	// callTime bounds one request to a ramdisk (command_timeout), and lease is longer:
-	// whoever takes a lease over that has ended knows that nothing of its last holder
-	// is under way.
+	// callTime bounds one request to a ramdisk (command_timeout), and lease is longer
+	// (baremetal.Lease).
 	callTime = 60 * time.Second
 	lease    = 75 * time.Second
 )
@@ -69,34 +66,31 @@ func New(db *store.DB, e *engine.Engine, box *secrets.Box, o Options) *Activitie
 // session is one step's time with a node's ramdisk.
 type session struct {
 	*Activities
+	*baremetal.Lease
 	fence  steps.Fence
 	node   *baremetal.Node
 	known  map[string]any // driver_internal_info, its secrets in place
 	client *client
-	holder string
 }
 
 // open reads the fenced operation's node and finds its ramdisk. Errors: Superseded,
 // Unavailable, Conflict (code AgentNotHeard).
 func (a *Activities) open(ctx context.Context, fence steps.Fence) (*session, error) {
 	_, id, _, _ := operations.ParseID(fence.OperationID)
-	s := &session{Activities: a, fence: fence, holder: uuid.NewString()}
-	if err := baremetal.AwaitLease(ctx, a.db.Pool, id, s.holder, lease, a.Poll); err != nil {
+	held, err := baremetal.AwaitLease(ctx, a.db, id, lease, a.Poll)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.connect(ctx, id); err != nil {
-		s.close(ctx, id)
+	s := &session{Activities: a, Lease: held, fence: fence}
+	if err := s.connect(ctx); err != nil {
+		s.End(ctx)
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *session) connect(ctx context.Context, id string) (err error) {
-	s.node, err = baremetal.Nodes.Find(ctx, s.db.Pool, id, false)
-	if lost := s.engine.PeekFence(ctx, s.db.Pool, s.fence); lost != nil {
-		return lost
-	}
-	if err != nil {
+func (s *session) connect(ctx context.Context) (err error) {
+	if s.node, err = baremetal.HeldNode(ctx, s.db.Pool, s.engine, s.fence); err != nil {
 		return err
 	}
 	value, err := nodes.Revealed(s.box, s.node, "driver_internal_info", s.node.DriverInternalInfo)
@@ -108,7 +102,7 @@ func (s *session) connect(ctx context.Context, id string) (err error) {
 		err = json.Unmarshal(text, &s.known)
 	}
 	if err != nil {
-		return fmt.Errorf("driver_internal_info of node %s: %w", id, err)
+		return fmt.Errorf("driver_internal_info of node %s: %w", s.node.UUID, err)
 	}
 	s.client, err = s.dial(s.text("agent_url"), s.text("agent_secret_token"), s.text("agent_verify_ca"))
 	return err
@@ -120,33 +114,15 @@ func (s *session) text(name string) string {
 	return text
 }
 
-// close lets go of the ramdisk; a lease that can't be let go of ends by itself.
-func (s *session) close(ctx context.Context, id string) {
-	if s.client != nil {
-		s.client.http.CloseIdleConnections()
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = s.db.InTx(ctx, func(tx store.Tx) error { return baremetal.EndLease(ctx, tx, id, s.holder) })
+// close lets go of the ramdisk and of its lease.
+func (s *session) close(ctx context.Context) {
+	s.client.http.CloseIdleConnections()
+	s.End(ctx)
 }
 
-// keep has the lease last on.
-func (s *session) keep(ctx context.Context) error {
-	return baremetal.KeepLease(ctx, s.db.Pool, s.node.UUID, s.holder, lease)
-}
-
-// write changes the database if the operation still has its node and the session
-// its lease. Errors: Superseded, Unavailable.
+// write changes the database for the operation. Errors: as baremetal.Lease.Write.
 func (s *session) write(ctx context.Context, change func(store.Tx) error) error {
-	return s.db.InTx(ctx, func(tx store.Tx) error {
-		if _, err := s.engine.CheckFence(ctx, tx, s.fence); err != nil {
-			return err
-		}
-		if err := baremetal.KeepLease(ctx, tx, s.node.UUID, s.holder, lease); err != nil {
-			return err
-		}
-		return change(tx)
-	})
+	return s.Write(ctx, s.engine, s.fence, change)
 }
 
 // about are the parameters of a command that is about the node: the node and its

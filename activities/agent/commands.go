@@ -32,7 +32,7 @@ func (a *Activities) Steps(ctx context.Context, in steps.AgentStepsIn) (out step
 	if err != nil {
 		return out, err
 	}
-	defer s.close(ctx, s.node.UUID)
+	defer s.close(ctx)
 	params, err := s.about(ctx)
 	if err != nil {
 		return out, err
@@ -94,7 +94,7 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 	if err != nil {
 		return out, err
 	}
-	defer s.close(ctx, s.node.UUID)
+	defer s.close(ctx)
 	acts, err := baremetal.Acts(ctx, s.db.Pool, in.Of)
 	if err != nil {
 		return out, err
@@ -194,10 +194,7 @@ func (s *session) follow(ctx context.Context, c command, at int) (steps.AgentCom
 		if time.Now().After(until) {
 			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
 		}
-		if err := sleep(ctx, s.Poll); err != nil {
-			return steps.AgentCommandOut{}, err
-		}
-		if err := s.keep(ctx); err != nil {
+		if err := s.Wait(ctx, s.Poll); err != nil {
 			return steps.AgentCommandOut{}, err
 		}
 		list, err := s.client.commands(ctx)
@@ -236,16 +233,4 @@ func (c command) failure() error {
 		}
 	}
 	return faults.New(faults.Conflict, "AgentCommandFailed", "the agent gave no reason")
-}
-
-// sleep waits, or gives the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/operations"
@@ -49,8 +47,7 @@ const (
 	defaultPatience = 45 * time.Second
 	defaultPoll     = time.Second
 	defaultSettle   = 20 * time.Second
-	// callTime bounds one request to a BMC, and lease is longer: whoever takes a
-	// lease over that has ended knows that nothing of its last holder is under way.
+	// callTime bounds one request to a BMC, and lease is longer (baremetal.Lease).
 	callTime = 20 * time.Second
 	lease    = 30 * time.Second
 )
@@ -73,11 +70,11 @@ func New(db *store.DB, e *engine.Engine, box *secrets.Box, o Options) *Activitie
 // session is one step's time with a node's BMC.
 type session struct {
 	*Activities
+	*baremetal.Lease
 	fence  steps.Fence
 	of     string
 	node   *baremetal.Node
 	acts   map[string]baremetal.Act
-	holder string
 	driver driver
 }
 
@@ -85,26 +82,24 @@ type session struct {
 // Errors: Superseded, Unavailable, Invalid.
 func (a *Activities) open(ctx context.Context, fence steps.Fence, of string) (*session, error) {
 	_, id, _, _ := operations.ParseID(fence.OperationID)
-	s := &session{Activities: a, fence: fence, of: of, holder: uuid.NewString()}
-	if err := baremetal.AwaitLease(ctx, a.db.Pool, id, s.holder, lease, a.Poll); err != nil {
+	held, err := baremetal.AwaitLease(ctx, a.db, id, lease, a.Poll)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.connect(ctx, id); err != nil {
-		s.end(ctx, id)
+	s := &session{Activities: a, Lease: held, fence: fence, of: of}
+	if err := s.connect(ctx); err != nil {
+		s.End(ctx)
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *session) connect(ctx context.Context, id string) (err error) {
+func (s *session) connect(ctx context.Context) (err error) {
 	// Read under the lease: what another attempt has done is there by now.
-	if s.node, err = baremetal.Nodes.Find(ctx, s.db.Pool, id, false); err == nil {
-		s.acts, err = baremetal.Acts(ctx, s.db.Pool, s.of)
+	if s.node, err = baremetal.HeldNode(ctx, s.db.Pool, s.engine, s.fence); err != nil {
+		return err
 	}
-	if lost := s.engine.PeekFence(ctx, s.db.Pool, s.fence); lost != nil {
-		return lost
-	}
-	if err != nil {
+	if s.acts, err = baremetal.Acts(ctx, s.db.Pool, s.of); err != nil {
 		return err
 	}
 	s.driver, err = s.openDriver(ctx, s.node, s.acts)
@@ -114,48 +109,16 @@ func (s *session) connect(ctx context.Context, id string) (err error) {
 // close lets go of the BMC and of its lease.
 func (s *session) close(ctx context.Context) {
 	s.driver.close(ctx)
-	s.end(ctx, s.node.UUID)
+	s.End(ctx)
 }
 
-// end lets go of the lease; one that can't be let go of ends by itself.
-func (s *session) end(ctx context.Context, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = s.db.InTx(ctx, func(tx store.Tx) error { return baremetal.EndLease(ctx, tx, id, s.holder) })
-}
-
-// keep has the lease last on.
-func (s *session) keep(ctx context.Context) error {
-	return baremetal.KeepLease(ctx, s.db.Pool, s.node.UUID, s.holder, lease)
-}
-
-// note writes down that the session is about to send something, if the operation
-// still has its node and the session its lease. Errors: Superseded, Unavailable.
+// note writes down that the session is about to send something. Errors: as
+// baremetal.Lease.Write.
 func (s *session) note(ctx context.Context, name string) error {
-	return s.db.InTx(ctx, func(tx store.Tx) error {
-		if _, err := s.engine.CheckFence(ctx, tx, s.fence); err != nil {
-			return err
-		}
-		if err := baremetal.KeepLease(ctx, tx, s.node.UUID, s.holder, lease); err != nil {
-			return err
-		}
-		return baremetal.NoteAct(ctx, tx, s.of, name, "")
-	})
+	return s.Write(ctx, s.engine, s.fence, func(tx store.Tx) error { return baremetal.NoteAct(ctx, tx, s.of, name, "") })
 }
 
 // answered writes down that what was sent has been accepted.
 func (s *session) answered(ctx context.Context, name string) error {
 	return s.db.InTx(ctx, func(tx store.Tx) error { return baremetal.AnswerAct(ctx, tx, s.of, name) })
-}
-
-// sleep waits, or gives the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/nodes"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/baremetal"
@@ -17,11 +16,7 @@ import (
 // CleanStep is idempotent: the steps that there are, those of interfaces that do
 // nothing, do nothing again. Errors: Invalid, Superseded.
 func (a *Activities) CleanStep(ctx context.Context, in steps.CleanStepIn) (steps.CleanStepOut, error) {
-	_, id, _, _ := operations.ParseID(in.Fence.OperationID)
-	n, err := baremetal.Nodes.Find(ctx, a.db.Pool, id, false)
-	if lost := a.engine.PeekFence(ctx, a.db.Pool, in.Fence); lost != nil {
-		return steps.CleanStepOut{}, lost
-	}
+	n, err := baremetal.HeldNode(ctx, a.db.Pool, a.engine, in.Fence)
 	if err != nil {
 		return steps.CleanStepOut{}, err
 	}

@@ -55,9 +55,11 @@ func (l *limits) enter(ctx context.Context, address string) (leave func(err erro
 	rest := time.Until(s.rests)
 	l.mu.Unlock()
 	if rest > 0 {
-		if err := sleep(ctx, rest); err != nil {
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
 			leave(nil)
-			return nil, err
+			return nil, context.Cause(ctx)
 		}
 	}
 	return leave, nil

@@ -67,7 +67,7 @@ func (a *Activities) withDrive(ctx context.Context, fence steps.Fence, do func(d
 	if !ok {
 		return hardware.Unsupported(s.node.Driver, "virtual media")
 	}
-	if err := s.keep(ctx); err != nil {
+	if err := s.Keep(ctx); err != nil {
 		return err
 	}
 	return do(d)

@@ -110,10 +110,7 @@ func (c *change) to(ctx context.Context, r reset) (pending bool, err error) {
 
 // look reads the power again after a while.
 func (c *change) look(ctx context.Context) (err error) {
-	if err := sleep(ctx, c.Poll); err != nil {
-		return err
-	}
-	if err := c.keep(ctx); err != nil {
+	if err := c.Wait(ctx, c.Poll); err != nil {
 		return err
 	}
 	c.now, err = c.driver.power(ctx)

@@ -7,8 +7,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store/baremetal"
@@ -24,12 +22,12 @@ func (a *Activities) PutBack(ctx context.Context, id string, due func() (due, of
 	if _, err := baremetal.Nodes.Find(ctx, a.db.Pool, id, false); err != nil {
 		return "", err
 	}
-	s := &session{Activities: a, holder: uuid.NewString()}
-	if err := baremetal.AwaitLease(ctx, a.db.Pool, id, s.holder, lease, a.Poll); err != nil {
+	held, err := baremetal.AwaitLease(ctx, a.db, id, lease, a.Poll)
+	if err != nil {
 		return "", err
 	}
-	defer s.end(ctx, id)
-	var err error
+	defer held.End(ctx)
+	s := &session{Activities: a, Lease: held}
 	if s.node, err = baremetal.Nodes.Find(ctx, a.db.Pool, id, false); err != nil {
 		return "", err
 	}
@@ -60,7 +58,7 @@ func (s *session) turnOff(ctx context.Context) error {
 	if err != nil || now == provision.PowerOff {
 		return err
 	}
-	if err := s.keep(ctx); err != nil {
+	if err := s.Keep(ctx); err != nil {
 		return err
 	}
 	if err := s.driver.reset(ctx, forceOff); err != nil {
@@ -70,10 +68,7 @@ func (s *session) turnOff(ctx context.Context) error {
 		if time.Now().After(until) {
 			return faults.New(faults.Unavailable, "PowerStateFailure", "Failed to set node power state to %s.", provision.PowerOff)
 		}
-		if err := sleep(ctx, s.Poll); err != nil {
-			return err
-		}
-		if err := s.keep(ctx); err != nil {
+		if err := s.Wait(ctx, s.Poll); err != nil {
 			return err
 		}
 		if now, err = s.driver.power(ctx); err != nil {
@@ -89,7 +84,7 @@ func (s *session) emptyDrive(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if err := s.keep(ctx); err != nil {
+	if err := s.Keep(ctx); err != nil {
 		return err
 	}
 	if err := d.eject(ctx); err != nil {

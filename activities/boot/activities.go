@@ -18,7 +18,6 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/nodes"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/steps"
@@ -74,7 +73,7 @@ func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Opti
 // token are kept, and what is in the drive already stays. Errors: as in
 // steps.BootActivities.
 func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struct{}, error) {
-	n, err := a.node(ctx, in.Fence)
+	n, err := baremetal.HeldNode(ctx, a.db.Pool, a.engine, in.Fence)
 	if err != nil || nodes.BootInterface(n) == nodes.BootFake {
 		return struct{}{}, err
 	}
@@ -112,7 +111,7 @@ func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struc
 // Clear is idempotent: what is gone already is success. Errors: as in
 // steps.BootActivities.
 func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{}, error) {
-	n, err := a.node(ctx, in.Fence)
+	n, err := baremetal.HeldNode(ctx, a.db.Pool, a.engine, in.Fence)
 	if err != nil {
 		return struct{}{}, err
 	}
@@ -164,15 +163,6 @@ func (a *Activities) remove(file *baremetal.BootFile) error {
 		return fmt.Errorf("remove a boot image: %w", err)
 	}
 	return nil
-}
-
-// node reads the fenced operation's node. Errors: Superseded.
-func (a *Activities) node(ctx context.Context, fence steps.Fence) (*baremetal.Node, error) {
-	_, id, _, _ := operations.ParseID(fence.OperationID)
-	if err := a.engine.PeekFence(ctx, a.db.Pool, fence); err != nil {
-		return nil, err
-	}
-	return baremetal.Nodes.Find(ctx, a.db.Pool, id, false)
 }
 
 // write changes the database if the operation still has its node. Errors: Superseded.

@@ -1,66 +1,16 @@
 package baremetal
 
-// Leases of nodes' BMCs, and notes of what was sent to them.
+// Acts: notes of what was sent to nodes' BMCs and ramdisks.
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 )
-
-// TakeLease gives a holder the node's BMC for a time, or says that somebody else
-// has it. Taken again by its holder it lasts on.
-func TakeLease(ctx context.Context, q store.Queryer, nodeUUID, holder string, last time.Duration) (taken bool, err error) {
-	err = q.QueryRow(ctx, `INSERT INTO baremetal.leases AS l (node_uuid, holder, until) VALUES ($1, $2, now() + $3::interval)
-		ON CONFLICT (node_uuid) DO UPDATE SET holder = $2, until = now() + $3::interval WHERE l.until < now() OR l.holder = $2
-		RETURNING true`, nodeUUID, holder, last).Scan(&taken)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return taken, store.Translate(err)
-}
-
-// AwaitLease is TakeLease that waits for whoever has it, for no longer than a lease
-// lasts. Errors: Unavailable.
-func AwaitLease(ctx context.Context, q store.Queryer, nodeUUID, holder string, last, poll time.Duration) error {
-	for deadline := time.Now().Add(last + time.Second); ; {
-		taken, err := TakeLease(ctx, q, nodeUUID, holder, last)
-		if taken || err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return faults.New(faults.Unavailable, "BMCLeased", "another step is at the node's BMC")
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(poll):
-		}
-	}
-}
-
-// KeepLease has a lease last on; one that was lost to another is a fault.
-func KeepLease(ctx context.Context, q store.Queryer, nodeUUID, holder string, last time.Duration) error {
-	var kept bool
-	err := q.QueryRow(ctx, `UPDATE baremetal.leases SET until = now() + $3::interval
-		WHERE node_uuid = $1 AND holder = $2 RETURNING true`, nodeUUID, holder, last).Scan(&kept)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return faults.New(faults.Unavailable, "LeaseLost", "another conductor is at the BMC of node %s", nodeUUID)
-	}
-	return store.Translate(err)
-}
-
-// EndLease lets go of a node's BMC; one that has gone to another stays there.
-func EndLease(ctx context.Context, tx store.Tx, nodeUUID, holder string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM baremetal.leases WHERE node_uuid = $1 AND holder = $2`, nodeUUID, holder)
-	return store.Translate(err)
-}
 
 // Act is something that an operation has sent to a BMC, or was about to.
 type Act struct {

@@ -27,6 +27,16 @@ func abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations
 	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{Failed: op.Kind != operations.NodePower}, f)
 }
 
+// HeldNode reads the node of a fenced operation. Errors: Superseded.
+func HeldNode(ctx context.Context, q store.Queryer, e *engine.Engine, fence steps.Fence) (*Node, error) {
+	_, id, _, _ := operations.ParseID(fence.OperationID)
+	n, err := Nodes.Find(ctx, q, id, false)
+	if lost := e.PeekFence(ctx, q, fence); lost != nil {
+		return nil, lost
+	}
+	return n, err
+}
+
 // Brief is what a workflow needs to know of a node.
 func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, error) {
 	n, err := Nodes.Find(ctx, q, id, false)
