@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/operations"
-	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute/computetest"
@@ -186,13 +184,9 @@ func TestAnchor34AnUpdateAfterACancelledRollback(t *testing.T) {
 // of the service, and the next one takes it away once it isn't used.
 func TestAnchor35WhatKeepsADeleteIsTold(t *testing.T) {
 	t.Parallel()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var used atomic.Bool
 	used.Store(true)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	b := benchOf(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if !used.Load() {
 			w.WriteHeader(http.StatusNoContent)
@@ -201,9 +195,6 @@ func TestAnchor35WhatKeepsADeleteIsTold(t *testing.T) {
 		w.WriteHeader(http.StatusConflict)
 		_, _ = io.WriteString(w, `{"NeutronError": {"type": "NetworkInUse", "message": "Port 7 uses it."}}`) // a client that is gone needs none
 	}))
-	t.Cleanup(server.Close)
-	cloud := faked{&cut{left: -1}, server.URL}
-	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
 	net := thing{name: "net", typ: "OS::Neutron::Net"}
 	deleted := func(after time.Duration, data *value.Map) (time.Duration, error) {
 		c := b.call(net, `{}`)

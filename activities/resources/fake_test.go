@@ -110,20 +110,26 @@ func (f faked) Client(context.Context, string, string, string) (*gophercloud.Ser
 	return &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: f.address + "/"}, nil
 }
 
-// The types of things that the development cloud doesn't have.
-func TestFakedTypes(t *testing.T) {
-	t.Parallel()
+// benchOf is a bench whose services are one fake.
+func benchOf(t *testing.T, service http.Handler) *bench {
+	t.Helper()
 	registry, err := resourcetype.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another of the name is somebody else's, and stays.
-	service := &collections{at: map[string]map[string]map[string]any{"os-server-groups": {
-		"00000000-2222-4222-8222-222222222222": {"id": "00000000-2222-4222-8222-222222222222", "name": "close", "policies": []string{"anti-affinity"}}}}}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	cloud := faked{&cut{left: -1}, server.URL}
-	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	return &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+}
+
+// The types of things that the development cloud doesn't have.
+func TestFakedTypes(t *testing.T) {
+	t.Parallel()
+	// Another of the name is somebody else's, and stays.
+	service := &collections{at: map[string]map[string]map[string]any{"os-server-groups": {
+		"00000000-2222-4222-8222-222222222222": {"id": "00000000-2222-4222-8222-222222222222", "name": "close", "policies": []string{"anti-affinity"}}}}}
+	b := benchOf(t, service)
 	const network = "00000000-1111-4111-8111-111111111111"
 	group := thing{"group", "OS::Nova::ServerGroup", `{"name": "close"}`, "", "show"}
 	never := b.call(group, group.made)
@@ -148,10 +154,6 @@ func TestFakedTypes(t *testing.T) {
 // made a second time because of one.
 func TestAnswersThatCantBeRead(t *testing.T) {
 	t.Parallel()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, row := range map[string]struct {
 		answer string
 		kind   faults.Kind
@@ -160,16 +162,13 @@ func TestAnswersThatCantBeRead(t *testing.T) {
 		"torn": {`{"networks": [{"id":`, faults.Unavailable},
 	} {
 		made := 0
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b := benchOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				made++
 			}
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, row.answer) // a client that is gone needs none
 		}))
-		t.Cleanup(server.Close)
-		cloud := faked{&cut{left: -1}, server.URL}
-		b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
 		th := thing{name: "net", typ: "OS::Neutron::Net"}
 		if _, err := b.types[th.typ].Create(t.Context(), b.call(th, `{}`)); !faults.Is(err, row.kind) || made != 0 {
 			t.Errorf("%s: %d were made, and it says %v", name, made, err)

@@ -4,17 +4,14 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
 
-	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
-	"holdfast.dev/internal/resourcetype"
 )
 
 // keyring has keys by their names, and makes none itself.
@@ -63,16 +60,8 @@ func (f *keyring) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newKeyring is a bench with a keyring, and a key pair for it to make.
 func newKeyring(t *testing.T) (*bench, *keyring, thing) {
 	t.Helper()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	service := &keyring{keys: map[string]string{"theirs": "x"}}
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	cloud := faked{&cut{left: -1}, server.URL}
-	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
-	return b, service, thing{name: "key", typ: "OS::Nova::KeyPair"}
+	return benchOf(t, service), service, thing{name: "key", typ: "OS::Nova::KeyPair"}
 }
 
 // A key is made once, its private part is not lost however often it is tried, and one

@@ -4,13 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
-
-	"holdfast.dev/activities/resources"
-	"holdfast.dev/internal/hot/value"
-	"holdfast.dev/internal/resourcetype"
 )
 
 // quotas is what projects may have, by the path of a project's.
@@ -44,15 +39,8 @@ func (f *quotas) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Quotas are set, changed and given back.
 func TestQuotaTypes(t *testing.T) {
 	t.Parallel()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	service := &quotas{at: map[string]map[string]any{}}
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	cloud := faked{&cut{left: -1}, server.URL}
-	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	b := benchOf(t, service)
 	const project = "0123456789abcdef0123456789abcdef"
 	for typ, c := range map[string]struct{ path, made, changed string }{
 		"OS::Neutron::Quota": {"/quotas/" + project, `"network": 3`, `"network": 5, "port": -1`},

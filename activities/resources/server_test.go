@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -131,15 +130,8 @@ func (f *compute) attach(method string, parts []string, body map[string]any, ans
 // put into it, whatever is lost on the way.
 func TestServerTypes(t *testing.T) {
 	t.Parallel()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	service := &compute{servers: map[string]map[string]any{}, attached: map[string]map[string]any{}}
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	cloud := faked{&cut{left: -1}, server.URL}
-	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	b := benchOf(t, service)
 	const image, other, volume = "00000000-1111-4111-8111-111111111111", "00000000-2222-4222-8222-222222222222", "00000000-3333-4333-8333-333333333333"
 	b.all([]thing{
 		{"server", "OS::Nova::Server", `{"flavor": "small", "image": "` + image + `", "name": "web", "user_data": "#!/bin/sh", "networks": [{"port": "` + volume + `"}]}`,
@@ -155,15 +147,8 @@ func TestServerTypes(t *testing.T) {
 // that goes on for long the update tells of it.
 func TestServerIsBusy(t *testing.T) {
 	t.Parallel()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
 	service := &compute{servers: map[string]map[string]any{}, attached: map[string]map[string]any{}}
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	cloud := faked{&cut{left: -1}, server.URL}
-	b := &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	b := benchOf(t, service)
 	th := thing{name: "server", typ: "OS::Nova::Server"}
 	made := b.killed("create", b.call(th, `{"flavor": "small", "image": "00000000-1111-4111-8111-111111111111"}`), b.types[th.typ].Create)
 
