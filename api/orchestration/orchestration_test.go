@@ -26,6 +26,7 @@ import (
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/store"
 	store_ "holdfast.dev/internal/store/orchestration"
 	"holdfast.dev/internal/testenv"
@@ -56,7 +57,6 @@ type cloud struct {
 	db     *store.DB
 	offers *offers
 	trusts *trusts
-	keys   string // of what is sealed
 	api    *orchestration.API
 	http.Handler
 }
@@ -86,8 +86,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	keys := filepath.Join(t.TempDir(), "keys")
-	box, err := secrets.LoadOrCreate(keys)
+	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +98,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{T: t, db: db, keys: keys, offers: &offers{}, trusts: &trusts{}}
+	c := &cloud{T: t, db: db, offers: &offers{}, trusts: &trusts{}}
 	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
 		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxPageSize: 1000}
 	c.api = api
@@ -154,6 +153,33 @@ func (c *cloud) create(name string) (id string) {
 		c.Errorf("Location %q, want %q", header.Get("Location"), want)
 	}
 	return id
+}
+
+// made has a stack of p1 have resources, as a control worker would have made them by
+// now: the first of them with these states.
+func (c *cloud) made(id string, rows []*store_.Resource, states ...*stacks.State) {
+	c.Helper()
+	err := c.db.InTx(c.Context(), func(tx store.Tx) error {
+		s, err := store_.LockStack(c.Context(), tx, "p1", id)
+		if err != nil {
+			return err
+		}
+		if err := store_.InsertResources(c.Context(), tx, id, s.TemplateID, rows); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			row.Action = store_.ActionCreate
+		}
+		for i, state := range states {
+			if err := state.Seal(rows[i], c.api.Secrets); err != nil {
+				return err
+			}
+		}
+		return store_.PutResources(c.Context(), tx, rows)
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
 }
 
 // The state is shown at once, the operation is there and the secret is not.

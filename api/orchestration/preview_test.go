@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"holdfast.dev/internal/hot/value"
-	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/stacks"
-	"holdfast.dev/internal/store"
 	store_ "holdfast.dev/internal/store/orchestration"
 )
 
@@ -64,32 +62,13 @@ func TestPreviewOfUpdate(t *testing.T) {
 		t.Fatalf("%d %v", status, answer)
 	}
 	id := answer["stack"].(map[string]any)["id"].(string)
-	box, err := secrets.LoadOrCreate(c.keys)
-	if err != nil {
-		t.Fatal(err)
+	rows := []*store_.Resource{{Name: "kept", Type: "OS::Heat::Value"}, {Name: "changed", Type: "OS::Heat::Value"},
+		{Name: "replaced", Type: "OS::Heat::RandomString"}, {Name: "dropped", Type: "OS::Heat::None"}}
+	var states []*stacks.State
+	for _, properties := range []*value.Map{value.NewMap("value", value.Int(1), "type", nil), value.NewMap("value", value.Int(1), "type", nil), value.NewMap("length", value.Int(5)), {}} {
+		states = append(states, &stacks.State{Properties: properties, Attributes: &value.Map{}, Data: &value.Map{}})
 	}
-	err = c.db.InTx(t.Context(), func(tx store.Tx) error {
-		s, err := store_.LockStack(t.Context(), tx, "p1", id)
-		if err != nil {
-			return err
-		}
-		rows := []*store_.Resource{{Name: "kept", Type: "OS::Heat::Value"}, {Name: "changed", Type: "OS::Heat::Value"},
-			{Name: "replaced", Type: "OS::Heat::RandomString"}, {Name: "dropped", Type: "OS::Heat::None"}}
-		if err := store_.InsertResources(t.Context(), tx, id, s.TemplateID, rows); err != nil {
-			return err
-		}
-		for i, properties := range []*value.Map{value.NewMap("value", value.Int(1), "type", nil), value.NewMap("value", value.Int(1), "type", nil), value.NewMap("length", value.Int(5)), {}} {
-			rows[i].Action = "CREATE"
-			state := &stacks.State{Properties: properties, Attributes: &value.Map{}, Data: &value.Map{}}
-			if err := state.Seal(rows[i], box); err != nil {
-				return err
-			}
-		}
-		return store_.PutResources(t.Context(), tx, rows)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.made(id, rows, states...)
 	at := "/stacks/one/" + id + "/preview"
 	for _, method := range []string{"PUT", "PATCH"} {
 		status, answer, _ := c.ask("alice", method, at, template(1, 2, 6, "added"))

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"holdfast.dev/internal/hot/value"
-	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/stacks"
-	"holdfast.dev/internal/store"
 	store_ "holdfast.dev/internal/store/orchestration"
 )
 
@@ -26,32 +24,11 @@ func TestSignals(t *testing.T) {
 	id := answer["stack"].(map[string]any)["id"].(string)
 	at := "/stacks/one/" + id + "/resources/"
 
-	// What a control worker would have done by now.
-	box, err := secrets.LoadOrCreate(c.keys)
-	if err != nil {
-		t.Fatal(err)
-	}
 	token := stacks.NewSignalToken(id, "handle")
-	err = c.db.InTx(t.Context(), func(tx store.Tx) error {
-		s, err := store_.LockStack(t.Context(), tx, "p1", id)
-		if err != nil {
-			return err
-		}
-		rows := []*store_.Resource{{Name: "handle", Type: "OS::Heat::WaitConditionHandle"}, {Name: "asleep", Type: "OS::Heat::WaitConditionHandle"},
-			{Name: "wait", Type: "OS::Heat::WaitCondition"}, {Name: "none", Type: "OS::Heat::None"}}
-		if err := store_.InsertResources(t.Context(), tx, id, s.TemplateID, rows); err != nil {
-			return err
-		}
-		rows[0].PhysicalID, rows[1].Action = "h", "SUSPEND"
-		state := &stacks.State{Properties: &value.Map{}, Attributes: &value.Map{}, Data: value.NewMap(stacks.TokenKey, token)}
-		if err := state.Seal(rows[0], box); err != nil {
-			return err
-		}
-		return store_.PutResources(t.Context(), tx, rows)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.made(id, []*store_.Resource{{Name: "handle", Type: "OS::Heat::WaitConditionHandle", PhysicalID: "h"},
+		{Name: "asleep", Type: "OS::Heat::WaitConditionHandle"}, {Name: "wait", Type: "OS::Heat::WaitCondition"}, {Name: "none", Type: "OS::Heat::None"}},
+		&stacks.State{Properties: &value.Map{}, Attributes: &value.Map{}, Data: value.NewMap(stacks.TokenKey, token)})
+	c.exec(`UPDATE orchestration.resources SET action = 'SUSPEND' WHERE name = 'asleep'`)
 	for _, row := range []struct {
 		token, path, body string
 		status            int
