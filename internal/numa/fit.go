@@ -5,6 +5,8 @@ package numa
 import (
 	"cmp"
 	"slices"
+
+	"holdfast.dev/internal/matching"
 )
 
 // Limits are how often a cell's CPUs and memory may be promised to guests that
@@ -18,24 +20,23 @@ func Fit(host *Host, taken *Usage, r *Request, limits Limits, wanted map[int]int
 	if host == nil || len(r.Cells) > len(host.Cells) {
 		return nil
 	}
-	m := match{
-		order:  order(host, taken, r, wanted),
-		placed: make([][]*Placed, len(r.Cells)), guest: map[int]int{},
-	}
+	cells := order(host, taken, r, wanted)
+	placed, fits := make([][]*Placed, len(r.Cells)), make([][]int, len(r.Cells))
 	for i := range r.Cells {
-		m.placed[i] = make([]*Placed, len(m.order))
-		for j, cell := range m.order {
-			m.placed[i][j] = place(cell, taken.of(cell.ID), r, i, limits)
+		placed[i] = make([]*Placed, len(cells))
+		for j, cell := range cells {
+			if placed[i][j] = place(cell, taken.of(cell.ID), r, i, limits); placed[i][j] != nil {
+				fits[i] = append(fits[i], j)
+			}
 		}
 	}
-	for i := range r.Cells {
-		if !m.seat(i, map[int]bool{}) {
-			return nil
-		}
+	seats, ok := matching.Seats(fits)
+	if !ok {
+		return nil
 	}
 	p := &Placement{Cells: make([]Placed, len(r.Cells)), EmulatorThreads: r.EmulatorThreads}
-	for j, i := range m.guest {
-		p.Cells[i] = *m.placed[i][j]
+	for i, j := range seats {
+		p.Cells[i] = *placed[i][j]
 	}
 	return p
 }
@@ -56,34 +57,6 @@ func order(host *Host, taken *Usage, r *Request, wanted map[int]int) []*Cell {
 		return cmp.Or(cmp.Compare(wanted[b.ID], wanted[a.ID]), byCPUs, cmp.Compare(b.MemoryMB-ofB.memoryMB, a.MemoryMB-ofA.memoryMB))
 	})
 	return cells
-}
-
-// match seats the guest's cells: a bipartite matching by augmenting paths.
-type match struct {
-	order []*Cell
-	// placed says how a cell of the guest lies on one of the host's; nil, it doesn't.
-	placed [][]*Placed
-	// guest is the guest's cell by the place of the host's in order.
-	guest map[int]int
-}
-
-// seat finds a cell for the guest's i-th: the first that is free, or else one whose
-// guest can be moved to another.
-func (m *match) seat(i int, tried map[int]bool) bool {
-	for _, mayMove := range []bool{false, true} {
-		for j := range m.order {
-			other, occupied := m.guest[j]
-			if m.placed[i][j] == nil || tried[j] || occupied && !mayMove {
-				continue
-			}
-			tried[j] = true
-			if !occupied || m.seat(other, tried) {
-				m.guest[j] = i
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // place puts the guest's i-th cell on a cell of the host; nil if it doesn't fit.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"holdfast.dev/internal/matching"
 	"holdfast.dev/internal/numa"
 )
 
@@ -45,35 +46,37 @@ type Host struct {
 	Cells   *numa.Host
 }
 
-// Assign gives the guest that lies on the host's cells its devices; false if there
-// are not enough. A guest that lies on no cell in particular gets any.
+// Assign gives the guest that lies on the host's cells its devices, of those that
+// will do the nearest; false if there are not enough. A guest that lies on no cell
+// in particular gets any.
 func Assign(host Host, taken Taken, requests []Request, on *numa.Placement) (Devices, bool) {
+	free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool { return taken[d.Address] })
 	var all Devices
-	mine := map[string]bool{}
+	var fits [][]int
 	for _, r := range requests {
-		free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool {
-			return taken[d.Address] || mine[d.Address] || !r.takes(d)
-		})
-		free = host.near(free, r.Policy, on)
-		if len(free) < r.Count {
+		if len(all)+r.Count > len(free) {
 			return nil, false
 		}
-		for _, d := range free[:r.Count] {
-			mine[d.Address] = true
-			all = append(all, Assigned{Alias: r.Name, Address: d.Address})
+		near := host.near(free, r, on)
+		for range r.Count {
+			all, fits = append(all, Assigned{Alias: r.Name}), append(fits, near)
 		}
+	}
+	seats, ok := matching.Seats(fits)
+	if !ok {
+		return nil, false
+	}
+	for i, seat := range seats {
+		all[i].Address = free[seat].Address
 	}
 	return all, true
 }
 
-// near keeps the devices that the policy allows, the nearest first.
-func (h Host) near(devices []Device, policy Policy, on *numa.Placement) []Device {
-	if on == nil || len(on.Cells) == 0 {
-		return devices
-	}
+// near are those of the devices that will do for a request, the nearest first.
+func (h Host) near(devices []Device, r Request, on *numa.Placement) []int {
 	distance := func(d Device) int {
 		switch {
-		case d.Cell != nil && on.On(*d.Cell):
+		case on == nil || len(on.Cells) == 0 || d.Cell != nil && on.On(*d.Cell):
 			return 0
 		case d.Cell == nil:
 			return 2
@@ -82,10 +85,15 @@ func (h Host) near(devices []Device, policy Policy, on *numa.Placement) []Device
 		}
 		return 3
 	}
-	allowed := map[Policy][]int{"": {0, 2}, Legacy: {0, 2}, Required: {0}, Socket: {0, 1}, Preferred: {0, 1, 2, 3}}[policy]
-	devices = slices.DeleteFunc(devices, func(d Device) bool { return !slices.Contains(allowed, distance(d)) })
-	slices.SortStableFunc(devices, func(a, b Device) int { return cmp.Compare(distance(a), distance(b)) })
-	return devices
+	allowed := map[Policy][]int{"": {0, 2}, Legacy: {0, 2}, Required: {0}, Socket: {0, 1}, Preferred: {0, 1, 2, 3}}[r.Policy]
+	var near []int
+	for i, d := range devices {
+		if r.takes(d) && slices.Contains(allowed, distance(d)) {
+			near = append(near, i)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(distance(devices[a]), distance(devices[b])) })
+	return near
 }
 
 // sameSocket says whether a cell is on the socket of one of the guest's.

@@ -13,6 +13,7 @@ var aliases = Aliases{
 	"gpu":  {Specs: []Spec{{Vendor: "10de", Product: "1eb8"}}},
 	"near": {Policy: Required, Specs: []Spec{{Vendor: "10de", Product: "1eb8"}}},
 	"card": {Specs: []Spec{{Vendor: "8086", Product: "1572", Type: Physical}}},
+	"any":  {Policy: Preferred, Specs: []Spec{{Vendor: "10de", Product: "1eb8"}, {Vendor: "8086", Product: "154d"}}},
 	"part": {Policy: Preferred, Specs: []Spec{{Vendor: "8086", Product: "154c", Type: Virtual}, {Vendor: "8086", Product: "154d", Type: Virtual}}},
 }
 
@@ -103,8 +104,11 @@ func TestAssign(t *testing.T) {
 		{"gpu:2", "socket", on(1), "[01 00]"},
 		{"gpu:2", "socket", on(2), "false"},
 		{"gpu:4", "preferred", on(1), "[01 00 09 02]"},
-		{"gpu:1,near:1", "", on(1), "false"},
+		{"gpu:1,near:1", "", on(1), "[09 01]"},
 		{"card:1,part:1", "", nil, "[10 10]"},
+		{"any:1,gpu:4", "", nil, "[10 01 02 09 00]"},
+		{"any:1,near:1", "", on(1), "[00 01]"},
+		{"any:2,gpu:4", "", nil, "false"},
 	} {
 		requests, err := aliases.Read(map[string]string{specAlias: c.alias, specPolicy: c.policy}, nil)
 		if err != nil {
