@@ -112,6 +112,9 @@ func vmStateOf(g *Stranger) servers.VMState {
 
 // settleOn puts the server on the guest's host, with room and behind its fence.
 func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
+	if err := lockHost(ctx, tx, g.HostID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `
 		WITH placed AS (
 			UPDATE compute.servers SET host_id = $2, generation = GREATEST(generation, $3), launched_at = COALESCE(launched_at, created_at) WHERE id = $1

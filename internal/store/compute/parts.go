@@ -23,8 +23,8 @@ type Parts struct {
 
 // LockParts locks a host and gives it with what guests take of its parts.
 func LockParts(ctx context.Context, tx store.Tx, hostID string) (*Host, *Parts, error) {
-	if _, err := tx.Exec(ctx, `SELECT FROM compute.hosts WHERE id = $1 FOR UPDATE`, hostID); err != nil {
-		return nil, nil, store.Translate(err)
+	if err := lockHost(ctx, tx, hostID); err != nil {
+		return nil, nil, err
 	}
 	host, err := GetHost(ctx, tx, hostID)
 	if err != nil {
@@ -38,6 +38,12 @@ func LockParts(ctx context.Context, tx store.Tx, hostID string) (*Host, *Parts, 
 		return host, &Parts{}, nil
 	}
 	return host, parts[hostID], nil
+}
+
+// lockHost keeps others from choosing parts of a host until the transaction ends.
+func lockHost(ctx context.Context, tx store.Tx, hostID string) error {
+	_, err := tx.Exec(ctx, `SELECT FROM compute.hosts WHERE id = $1 FOR UPDATE`, hostID)
+	return store.Translate(err)
 }
 
 // TakenParts gives what guests take of hosts' parts, by host; hosts of which none
