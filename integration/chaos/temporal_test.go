@@ -119,9 +119,15 @@ func loseTemporal(t *testing.T, stories []story) {
 
 // losses are as many as it takes for at least n operations to be in flight: at the
 // last point one is over.
-func (s story) losses(n int) (names []string) {
-	for len(names) < 3 && !full || len(names)*(len(s.points)-1) < n {
-		names = append(names, fmt.Sprintf("loss %d", len(names)+1))
+func (s story) losses(n int) []string {
+	each := max(len(s.points)-1, 1)
+	rounds := (n + each - 1) / each
+	if !full {
+		rounds = max(rounds, 3)
+	}
+	names := make([]string, rounds)
+	for i := range names {
+		names[i] = fmt.Sprintf("loss %d", i+1)
 	}
 	return names
 }
