@@ -65,6 +65,9 @@ func (a *activityErrors) outcome(ctx context.Context, in *interceptor.ExecuteAct
 		slog.String("step", info.ActivityType.Name), slog.String("operation", operation), slog.String("resource", resource),
 		slog.Int("attempt", int(info.Attempt)), slog.String("kind", string(f.Kind)), slog.String("code", f.Code),
 		slog.String("error", redact.Text(err.Error())))
+	if step, ok := steps.Lookup(info.ActivityType.Name); ok && step.GivesUp(f.Kind, info.Attempt) {
+		return steps.EncodeLast(told)
+	}
 	return steps.Encode(told)
 }
 

@@ -6,12 +6,15 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/steps"
@@ -55,6 +58,48 @@ func TestErrorsOut(t *testing.T) {
 			}
 			if strings.Contains(err.Error()+log.String(), "canary") {
 				t.Errorf("a secret got out: %v\n%s", err, log.String())
+			}
+		})
+	}
+}
+
+// A step that makes something of what is kept doesn't break an assumption for ever;
+// for the database it waits, and nothing else on our own rows is given up.
+func TestWhatIsBrokenIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		step     string
+		err      error
+		attempts int32 // 0: for ever
+	}{
+		{"resources.Plan", errors.New("nobody expected this"), 10},
+		{"placement.Claim", errors.New("nobody expected this"), 10},
+		{"resources.Plan", faults.New(faults.Unavailable, "Busy", "busy"), 0},
+		{"records.Finish", errors.New("nobody expected this"), 0},
+	} {
+		t.Run(c.step+" "+c.err.Error(), func(t *testing.T) {
+			t.Parallel()
+			const patience = 30
+			var log strings.Builder
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+			env := suite.NewTestWorkflowEnvironment()
+			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&errorsOut{log: textLog(&log)}}})
+			var tried int32
+			env.RegisterActivityWithOptions(func(context.Context, steps.PlanIn) error {
+				if tried++; tried > patience {
+					return nil
+				}
+				return c.err
+			}, activity.RegisterOptions{Name: c.step})
+			env.ExecuteWorkflow(func(ctx workflow.Context) error {
+				ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Second,
+					ScheduleToCloseTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Millisecond, BackoffCoefficient: 1}})
+				return workflow.ExecuteLocalActivity(ctx, c.step, steps.PlanIn{}).Get(ctx, nil)
+			})
+			err := env.GetWorkflowError()
+			if c.attempts == 0 && (err != nil || tried != patience+1) || c.attempts > 0 && (steps.Decode(err) == nil || tried != c.attempts) {
+				t.Errorf("%d tries, then %v", tried, err)
 			}
 		})
 	}

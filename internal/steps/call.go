@@ -4,6 +4,7 @@ package steps
 // one (in the control worker's own process, or on a queue).
 
 import (
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -62,6 +63,9 @@ type Retry struct {
 	// Once are kinds of fault, among those that are worth another try elsewhere,
 	// that the same worker would only have again.
 	Once []faults.Kind
+	// Broken is the try at which a fault of kind Internal is for good: the step breaks
+	// an assumption of the program, and would at every other. Zero: none is.
+	Broken int32
 }
 
 var (
@@ -69,6 +73,10 @@ var (
 	// longest pause is longer than a workflow task, so that a long outage is
 	// waited for by timers and not by a workflow task that is kept alive.
 	persistent = Retry{Initial: 200 * time.Millisecond, Max: 30 * time.Second}
+	// reading: database steps that make something of what is kept, which may be what
+	// this release can't read. They are persistent, but an operation that nobody can
+	// carry out ends, and says why.
+	reading = Retry{Initial: persistent.Initial, Max: persistent.Max, Broken: 10}
 	// service: calls to OpenStack services and hosts; the workflow decides
 	// what a failure means, so tries are few.
 	service = Retry{Initial: time.Second, Max: 15 * time.Second, Attempts: 5}
@@ -80,6 +88,20 @@ var table []Step
 
 // All gives every step, for the tests that walk names and options.
 func All() []Step { return append([]Step(nil), table...) }
+
+// Lookup gives a step by its name.
+func Lookup(name string) (Step, bool) {
+	i := slices.IndexFunc(table, func(s Step) bool { return s.Name == name })
+	if i < 0 {
+		return Step{}, false
+	}
+	return table[i], true
+}
+
+// GivesUp says whether a fault of the kind, at an attempt, is the step's last.
+func (s Step) GivesUp(kind faults.Kind, attempt int32) bool {
+	return kind == faults.Internal && s.Retry.Broken > 0 && attempt >= s.Retry.Broken
+}
 
 // define adds a step. On a host or a conductor, one whose tries are few doesn't
 // repeat what has broken an assumption of the program: it would there again, and
@@ -131,7 +153,7 @@ const forGood = 365 * 24 * time.Hour
 //
 // A local step is one transaction. No cancel and no deadline cuts it short,
 // since then nobody would know whether it has been committed; it is repeated
-// until the database answers.
+// until the database answers, or what it answers can't be worked with.
 func call[Out any](ctx workflow.Context, s Step, queue string, in any) (Out, error) {
 	var out Out
 	if s.Place == Local {

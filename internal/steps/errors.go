@@ -15,13 +15,18 @@ import (
 // Encode makes the Temporal error of an activity's error: kinds that another
 // attempt can't help are not retried. The cause stays behind, in the worker's
 // log, since histories are read by others.
-func Encode(err error) error {
+func Encode(err error) error { return encode(err, false) }
+
+// EncodeLast is Encode of an error after which the step isn't tried again.
+func EncodeLast(err error) error { return encode(err, true) }
+
+func encode(err error, last bool) error {
 	f := faults.As(err)
 	if f == nil {
 		return nil
 	}
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Kind), temporal.ApplicationErrorOptions{
-		NonRetryable: !f.Kind.Retryable(),
+		NonRetryable: last || !f.Kind.Retryable(),
 		Details:      []any{f.Code},
 	})
 }

@@ -61,7 +61,7 @@ var Placement placementSteps
 type placementSteps struct{}
 
 var (
-	placementClaim   = localStep("placement.Claim")
+	placementClaim   = databaseStep("placement.Claim", reading)
 	placementRelease = localStep("placement.Release")
 )
 

@@ -42,7 +42,7 @@ type MoveClaimActivities interface {
 }
 
 var (
-	placementClaimMove = localStep("placement.ClaimMove")
+	placementClaimMove = databaseStep("placement.ClaimMove", reading)
 	placementHandBack  = localStep("placement.HandBack")
 )
 

@@ -282,8 +282,10 @@ var Records recordsSteps
 
 type recordsSteps struct{}
 
-func localStep(name string) Step {
-	return define(Step{Name: name, Place: Local, StartToClose: 10 * time.Second, Retry: persistent})
+func localStep(name string) Step { return databaseStep(name, persistent) }
+
+func databaseStep(name string, retry Retry) Step {
+	return define(Step{Name: name, Place: Local, StartToClose: 10 * time.Second, Retry: retry})
 }
 
 var (
@@ -291,7 +293,7 @@ var (
 	recordsAdvance    = localStep("records.Advance")
 	recordsFinish     = localStep("records.Finish")
 	recordsHost       = localStep("records.Host")
-	recordsServerSpec = localStep("records.ServerSpec")
+	recordsServerSpec = databaseStep("records.ServerSpec", reading)
 	recordsPlugged    = localStep("records.Plugged")
 )
 

@@ -148,8 +148,8 @@ var Resources resourcesSteps
 type resourcesSteps struct{}
 
 var (
-	resourcesPlan  = localStep("resources.Plan")
-	resourcesBatch = localStep("resources.Batch")
+	resourcesPlan  = databaseStep("resources.Plan", reading)
+	resourcesBatch = databaseStep("resources.Batch", reading)
 	resourcesWork  = serviceStep("resources.Work", service)
 	resourcesFail  = localStep("resources.Fail")
 )

@@ -78,6 +78,10 @@ func TestOptions(t *testing.T) {
 		}
 		switch s.Place {
 		case steps.Local:
+			// An operation whose rows this release can't read ends before it is late.
+			if s.Retry.Attempts != 0 || s.Retry.Broken != 0 && s.Retry.Broken != 10 {
+				t.Errorf("%s is tried %d times, and broken %d times", s.Name, s.Retry.Attempts, s.Retry.Broken)
+			}
 			if s.StartToClose > longestLocal || s.Heartbeat != 0 || s.ScheduleToStart != 0 {
 				t.Errorf("%s is local and has %+v", s.Name, s)
 			}

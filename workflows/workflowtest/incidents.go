@@ -95,6 +95,13 @@ var inTheDatabase = []Incident{
 	{Name: "every host with something on it dies", Do: hostsDie},
 }
 
+// inWhatIsKept are those of local steps that make something of what is kept, and may
+// not be able to.
+var inWhatIsKept = append([]Incident{
+	{Name: "fails for good", Do: fails(errInvalid)},
+	{Name: "fails for good though it acted", After: true, Do: fails(errInvalid)},
+}, inTheDatabase...)
+
 // onAHost are those of steps on hosts.
 var onAHost = []Incident{
 	{Name: "fails for good", Do: fails(errInvalid)},
@@ -142,7 +149,10 @@ var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapsho
 
 func incidents(c Call) []Incident {
 	rows := inTheDatabase
+	step, _ := steps.Lookup(c.Step)
 	switch {
+	case step.Retry.Broken > 0:
+		rows = inWhatIsKept
 	case c.Host != "":
 		rows = onAHost
 	case slices.Contains(undos, c.Step):
