@@ -23,14 +23,13 @@ const (
 // failures are the kinds of faults that operations end with, by their codes
 // (contracts: errors.json); others are internal.
 var failures = map[string]faults.Kind{
-	"VolumeNotFound": faults.NotFound, "NetworkNotFound": faults.NotFound, "PortNotFound": faults.NotFound,
-	"InvalidVolume": faults.Invalid, "InvalidInput": faults.Invalid, "PortNotUsable": faults.Invalid, "PortRequiresFixedIP": faults.Invalid,
-	"InvalidIpForNetwork": faults.Invalid,
-	"NoMoreFixedIps":      faults.Invalid, "SecurityGroupCannotBeApplied": faults.Invalid, "NetworkAmbiguous": faults.Invalid,
-	"NoValidHost": faults.Invalid, "MigrationPreCheckError": faults.Invalid, "InvalidCPUInfo": faults.Invalid, "UnableToMigrateToSelf": faults.Invalid,
-	"InvalidLocalStorage": faults.Invalid, "InvalidSharedStorage": faults.Invalid, "HostDown": faults.Invalid, "InstanceNotRunning": faults.Conflict,
-	"PortInUse": faults.Conflict, "FixedIpAlreadyInUse": faults.Conflict, "Cancelled": faults.Conflict, "Superseded": faults.Conflict,
-	"PortLimitExceeded": faults.OverLimit,
+	"VolumeNotFound": faults.NotFound, "VolumeBDMNotFound": faults.NotFound, "NetworkNotFound": faults.NotFound, "PortNotFound": faults.NotFound,
+	"InvalidVolume": faults.Invalid, "PortNotUsable": faults.Invalid, "PortRequiresFixedIP": faults.Invalid, "InvalidIpForNetwork": faults.Invalid,
+	"NoMoreFixedIps": faults.Invalid, "NoValidHost": faults.Invalid, "UnableToMigrateToSelf": faults.Invalid, "MigrationPreCheckError": faults.Invalid,
+	"InvalidLocalStorage": faults.Invalid, "InvalidSharedStorage": faults.Invalid, "HypervisorUnavailable": faults.Invalid, "HostDown": faults.Invalid,
+	"InstanceInvalidState": faults.Conflict, "InstanceNotRunning": faults.Conflict, "PortInUse": faults.Conflict, "FixedIpAlreadyInUse": faults.Conflict,
+	"Cancelled": faults.Conflict, "Superseded": faults.Conflict,
+	"PortLimitExceeded": faults.OverLimit, "OverQuota": faults.OverLimit,
 }
 
 // await waits for an operation to end, and gives what it failed with.
