@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,16 +13,9 @@ import (
 	"holdfast.dev/activities/activitytest"
 	sim "holdfast.dev/dev/bmc"
 	"holdfast.dev/dev/bmc/bmctest"
-	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/nodes"
-	"holdfast.dev/internal/operations"
-	"holdfast.dev/internal/provision"
-	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/baremetal"
-	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
 )
 
@@ -31,74 +23,41 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 // world is a node whose ramdisk has called back, with an operation on it.
 type world struct {
-	*testing.T
-	db      *store.DB
-	engine  *engine.Engine
-	box     *secrets.Box
-	machine *sim.Machine
-	api     *bmctest.API
-	node    *baremetal.Node
-	fence   steps.Fence
+	*bmctest.World
+	api *bmctest.API
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	service, err := sim.Start(sim.Options{Machines: 1, Dir: t.TempDir(), Pace: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
-	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, db: computetest.Open(t), box: box, machine: service.Machines[0], api: bmctest.Start(t, "******")}
-	w.engine = engine.New(w.db, baremetal.Locks())
-	w.machine.Lag = 50 * time.Millisecond
-	w.machine.Put(sim.On)
-	w.machine.StartRamdisk(map[string]string{"ipa-api-url": w.api.URL, "ipa-agent-token": bmctest.Token})
-	beat := w.api.Await(t, 0)
-	driver := "redfish"
-	w.node = &baremetal.Node{UUID: bmctest.Node, Driver: driver, PowerInterface: &driver, ProvisionState: provision.Cleaning}
-	for _, empty := range []*json.RawMessage{&w.node.InstanceInfo, &w.node.DriverInfo, &w.node.Properties, &w.node.Extra, &w.node.NetworkData,
-		&w.node.RAIDConfig, &w.node.TargetRAIDConfig, &w.node.CleanStep, &w.node.DeployStep, &w.node.ServiceStep} {
-		*empty = json.RawMessage(`{}`)
-	}
-	known, err := json.Marshal(map[string]string{"agent_url": beat["callback_url"], "agent_verify_ca": beat["agent_verify_ca"], "agent_secret_token": "******"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.node.DriverInternalInfo = known
-	w.node.Secrets = box.Seal([]byte(`{"driver_internal_info": {"/agent_secret_token": "`+bmctest.Token+`"}}`), nodes.Place(w.node))
-	computetest.InTx(t, w.db, func(tx store.Tx) error { return baremetal.Nodes.Create(t.Context(), tx, w.node) })
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		accepted, err := w.engine.Accept(t.Context(), tx, engine.Request{Kind: operations.NodePower, ResourceID: w.node.UUID})
-		w.fence = steps.Fence{OperationID: accepted.OperationID, RunID: "run"}
-		return err
-	})
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		begun, err := w.engine.Begin(t.Context(), tx, steps.BeginIn{OperationID: w.fence.OperationID, RunID: "run"})
-		w.fence.Generation = begun.Generation
-		return err
-	})
-	return w
+	api := bmctest.Start(t, "******")
+	return &world{api: api, World: bmctest.New(t, sim.Options{Pace: time.Millisecond}, func(w *bmctest.World, _ map[string]any) {
+		w.Machine.Lag = 50 * time.Millisecond
+		w.Machine.Put(sim.On)
+		w.Machine.StartRamdisk(map[string]string{"ipa-api-url": api.URL, "ipa-agent-token": bmctest.Token})
+		beat := api.Await(t, 0)
+		known, err := json.Marshal(map[string]string{"agent_url": beat["callback_url"], "agent_verify_ca": beat["agent_verify_ca"], "agent_secret_token": "******"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Node.DriverInternalInfo = known
+	})}
 }
 
 // activities are those of a new process.
 func (w *world) activities(db *store.DB) *Activities {
-	return New(db, engine.New(db, baremetal.Locks()), w.box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	return New(db, bmctest.Engine(db), w.Box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Patience: 5 * time.Second, Poll: 5 * time.Millisecond})
 }
 
 func (w *world) clean(step string) steps.AgentCommandIn {
-	return steps.AgentCommandIn{Fence: w.fence, Of: w.fence.OperationID, Name: "clean/" + step, Phase: steps.AgentClean,
+	return steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "clean/" + step, Phase: steps.AgentClean,
 		Step: &steps.NodeStep{Interface: "deploy", Step: step, Priority: 10}}
 }
 
 // command does the step as a worker does it: until it isn't running, and again after
 // what may pass.
 func (w *world) command(in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
-	a := w.activities(w.db)
+	a := w.activities(w.DB)
 	for range 10 {
 		if out, err = a.Command(w.Context(), in); err == nil && out.State != steps.AgentRunning || err != nil && !faults.Is(err, faults.Unavailable) {
 			return out, err
@@ -112,15 +71,12 @@ func (w *world) command(in steps.AgentCommandIn) (out steps.AgentCommandOut, err
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.machine.Can("clean", sim.Step{Step: "own", Interface: "raid", Priority: 5, RebootRequested: true})
-	out, err := w.activities(w.db).Steps(t.Context(), steps.AgentStepsIn{Fence: w.fence, Phase: steps.AgentClean})
+	w.Machine.Can("clean", sim.Step{Step: "own", Interface: "raid", Priority: 5, RebootRequested: true})
+	out, err := w.activities(w.DB).Steps(t.Context(), steps.AgentStepsIn{Fence: w.Fence, Phase: steps.AgentClean})
 	if err != nil || len(out.Steps) != 13 || fmt.Sprint(out.Steps[12]) != fmt.Sprint(steps.NodeStep{Interface: "raid", Step: "own", Priority: 5, RebootRequested: true}) {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	n, err := baremetal.Nodes.Find(t.Context(), w.db.Pool, w.node.UUID, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := w.Row()
 	var kept struct {
 		Steps   map[string][]steps.NodeStep `json:"agent_cached_clean_steps"`
 		Version map[string]string           `json:"hardware_manager_version"`
@@ -131,8 +87,8 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%s, %v", n.DriverInternalInfo, err)
 	}
 	// One whose hardware managers have changed since does nothing.
-	w.machine.ChangeManager("1.3")
-	if out, err := w.command(w.clean("erase_devices")); err != nil || out.State != steps.AgentOutdated || len(w.machine.Did()) != 0 {
+	w.Machine.ChangeManager("1.3")
+	if out, err := w.command(w.clean("erase_devices")); err != nil || out.State != steps.AgentOutdated || len(w.Machine.Did()) != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -158,10 +114,10 @@ func TestARamdiskThatMisbehaves(t *testing.T) {
 		t.Run("it "+string(fault), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.machine.MisbehaveAgent(fault)
+			w.Machine.MisbehaveAgent(fault)
 			in := w.clean("erase_devices_metadata")
 			if fault == sim.Endless { // it is a failure of the answer's, not of the command's
-				if _, err := w.activities(w.db).Command(t.Context(), in); !faults.Is(err, faults.OverLimit) {
+				if _, err := w.activities(w.DB).Command(t.Context(), in); !faults.Is(err, faults.OverLimit) {
 					t.Errorf("%v", err)
 				}
 			}
@@ -171,7 +127,7 @@ func TestARamdiskThatMisbehaves(t *testing.T) {
 					t.Errorf("time %d: %+v, %v", again, out, err)
 				}
 			}
-			if did := w.machine.Did(); len(did) != c.did {
+			if did := w.Machine.Did(); len(did) != c.did {
 				t.Errorf("it did %v", did)
 			}
 		})
@@ -187,7 +143,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"an unknown extension": {"dance.dance", `{}`, "AgentAPIError", "HTTP status code 404 with error: Not found: Extension with id dance not found."},
 		"a wrong parameter":    {"standby.prepare_image", `{"image_info": {}}`, "AgentAPIError", "Image is missing 'id' field."},
 	} {
-		in := steps.AgentCommandIn{Fence: w.fence, Of: w.fence.OperationID, Name: name, Command: c.command, Params: json.RawMessage(c.params)}
+		in := steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: name, Command: c.command, Params: json.RawMessage(c.params)}
 		if _, err := w.command(in); err == nil || faults.As(err).Code != c.code || !strings.Contains(faults.As(err).Message, c.text) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -195,7 +151,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if _, err := w.command(w.clean("dance")); err == nil || faults.As(err).Message != "Could not find method: dance" {
 		t.Errorf("%v", err)
 	}
-	out, err := w.command(steps.AgentCommandIn{Fence: w.fence, Of: w.fence.OperationID, Name: "uuids", Command: "standby.get_partition_uuids"})
+	out, err := w.command(steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "uuids", Command: "standby.get_partition_uuids"})
 	if err != nil || !strings.Contains(string(out.Result), `"root uuid"`) {
 		t.Errorf("%s, %v", out.Result, err)
 	}
@@ -216,8 +172,8 @@ func TestWhoIsBelieved(t *testing.T) {
 		"no TLS":                    {change: `driver_internal_info || '{"agent_url": "http://127.0.0.1:1"}'`, kind: faults.Forbidden, code: "AddressRefused"},
 		"nobody there":              {change: `driver_internal_info || '{"agent_url": "https://127.0.0.1:1"}'`, kind: faults.Unavailable, code: "AgentConnectionFailed"},
 		"a certificate of nobody":   {change: `driver_internal_info - 'agent_verify_ca'`, kind: faults.Invalid, code: "AgentConnectionFailed"},
-		"a certificate that is new": {do: func(w *world) { _ = w.machine.ChangeAgentCertificate() }, kind: faults.Invalid, code: "AgentConnectionFailed"},
-		"an operation that is lost": {do: func(w *world) { w.fence.Generation-- }, kind: faults.Superseded},
+		"a certificate that is new": {do: func(w *world) { _ = w.Machine.ChangeAgentCertificate() }, kind: faults.Invalid, code: "AgentConnectionFailed"},
+		"an operation that is lost": {do: func(w *world) { w.Fence.Generation-- }, kind: faults.Superseded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,18 +183,18 @@ func TestWhoIsBelieved(t *testing.T) {
 				if strings.Contains(c.change, "token") {
 					secret = "NULL"
 				}
-				if _, err := w.db.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET driver_internal_info = `+c.change+`, secrets = `+secret); err != nil {
+				if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET driver_internal_info = `+c.change+`, secrets = `+secret); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if c.do != nil {
 				c.do(w)
 			}
-			_, err := w.activities(w.db).Command(t.Context(), w.clean("erase_devices"))
+			_, err := w.activities(w.DB).Command(t.Context(), w.clean("erase_devices"))
 			if !faults.Is(err, c.kind) || c.code != "" && faults.As(err).Code != c.code || strings.Contains(err.Error(), bmctest.Token) {
 				t.Errorf("%v", err)
 			}
-			if did := w.machine.Did(); len(did) > 0 {
+			if did := w.Machine.Did(); len(did) > 0 {
 				t.Errorf("it did %v", did)
 			}
 		})
@@ -250,15 +206,15 @@ func TestWhoIsBelieved(t *testing.T) {
 func TestTheEndOfAStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.machine.Lag = 300 * time.Millisecond
-	w.machine.MisbehaveAgent(sim.Slow)
+	w.Machine.Lag = 300 * time.Millisecond
+	w.Machine.MisbehaveAgent(sim.Slow)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := w.activities(w.db).Command(ctx, w.clean("erase_devices")); err == nil {
+	if _, err := w.activities(w.DB).Command(ctx, w.clean("erase_devices")); err == nil {
 		t.Error("it did not end")
 	}
-	if out, err := w.command(w.clean("erase_devices")); err != nil || out.State != steps.AgentDone || !slices.Equal(w.machine.Did(), []string{"erase_devices"}) {
-		t.Errorf("%+v, %v, %v", out, err, w.machine.Did())
+	if out, err := w.command(w.clean("erase_devices")); err != nil || out.State != steps.AgentDone || !slices.Equal(w.Machine.Did(), []string{"erase_devices"}) {
+		t.Errorf("%+v, %v, %v", out, err, w.Machine.Did())
 	}
 }
 
@@ -269,7 +225,7 @@ func TestActs(t *testing.T) {
 	activitytest.Covers(t, "agent", "agent.Steps", "agent.Command")
 	for name, do := range map[string]func(*world, *Activities) error{
 		"agent.Steps": func(w *world, a *Activities) error {
-			out, err := a.Steps(w.Context(), steps.AgentStepsIn{Fence: w.fence, Phase: steps.AgentDeploy})
+			out, err := a.Steps(w.Context(), steps.AgentStepsIn{Fence: w.Fence, Phase: steps.AgentDeploy})
 			if err == nil && len(out.Steps) != 6 {
 				w.Errorf("%+v", out)
 			}
@@ -286,27 +242,11 @@ func TestActs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			var knife computetest.Knife
-			db := knife.Hold(t, w.db)
-			for at := 0; ; at++ {
-				knife.After(at)
-				err := do(w, w.activities(db))
-				// The next attempt is another process's: its predecessor's lease has ended.
-				if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
-					t.Fatal(err)
-				}
-				if !knife.HasCut() {
-					if err != nil {
-						t.Error(err)
-					}
-					break
-				}
-			}
-			knife.After(-1)
-			if err := do(w, w.activities(w.db)); err != nil {
+			w.Kill(func(db *store.DB) error { return do(w, w.activities(db)) })
+			if err := do(w, w.activities(w.DB)); err != nil {
 				t.Error(err)
 			}
-			if did := w.machine.Did(); name == "agent.Command" && !slices.Equal(did, []string{"erase_devices"}) {
+			if did := w.Machine.Did(); name == "agent.Command" && !slices.Equal(did, []string{"erase_devices"}) {
 				t.Errorf("it did %v", did)
 			}
 		})

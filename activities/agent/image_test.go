@@ -33,13 +33,13 @@ func (w *world) instance(info map[string]any, drive any) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if _, err := w.db.Pool.Exec(w.Context(), `UPDATE baremetal.nodes SET name = 'node-1', instance_info = $1::jsonb, secrets = $2`, text, w.box.Seal(sealed, nodes.Place(w.node))); err != nil {
+	if _, err := w.DB.Pool.Exec(w.Context(), `UPDATE baremetal.nodes SET name = 'node-1', instance_info = $1::jsonb, secrets = $2`, text, w.Box.Seal(sealed, nodes.Place(w.Node))); err != nil {
 		w.Fatal(err)
 	}
 }
 
 func (w *world) write() steps.AgentCommandIn {
-	return steps.AgentCommandIn{Fence: w.fence, Of: w.fence.OperationID, Name: "deploy/write_image", Phase: steps.AgentDeploy,
+	return steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "deploy/write_image", Phase: steps.AgentDeploy,
 		Step: &steps.NodeStep{Interface: "deploy", Step: "write_image", Priority: 80}}
 }
 
@@ -73,12 +73,12 @@ func TestAnImage(t *testing.T) {
 			w.instance(c.info, c.drive)
 			out, err := w.command(w.write())
 			if c.code != "" {
-				if err == nil || faults.As(err).Code != c.code || w.machine.Content().SHA256 != "" {
+				if err == nil || faults.As(err).Code != c.code || w.Machine.Content().SHA256 != "" {
 					t.Errorf("%+v, %v", out, err)
 				}
 				return
 			}
-			content := w.machine.Content()
+			content := w.Machine.Content()
 			if err != nil || out.State != steps.AgentDone || content.SHA256 != hex.EncodeToString(sum[:]) || (content.ConfigDrive != nil) != (c.drive != nil) {
 				t.Fatalf("%+v, %v, %d bytes", out, err, content.Size)
 			}

@@ -2,113 +2,53 @@ package bmc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"holdfast.dev/activities/activitytest"
 	sim "holdfast.dev/dev/bmc"
-	"holdfast.dev/internal/engine"
+	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/nodes"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
-	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/baremetal"
-	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // world is a node over a simulated BMC, with an operation on it.
-type world struct {
-	*testing.T
-	db      *store.DB
-	engine  *engine.Engine
-	box     *secrets.Box
-	service *sim.Service
-	machine *sim.Machine
-	node    *baremetal.Node
-	fence   steps.Fence
-}
+type world struct{ *bmctest.World }
 
 // newWorld has a node whose driver_info is changed by change before it is entered.
 func newWorld(t *testing.T, driver string, change func(info map[string]any)) *world {
 	t.Helper()
-	service, err := sim.Start(sim.Options{Machines: 2, Dir: t.TempDir(), User: "admin", Password: "s3cret", Delay: 30 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
-	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, db: computetest.Open(t), box: box, service: service, machine: service.Machines[0]}
-	w.engine = engine.New(w.db, baremetal.Locks())
-	info := map[string]any{"redfish_address": service.URL(), "redfish_system_id": "/redfish/v1/Systems/1", "redfish_username": "admin", "redfish_verify_ca": service.CAFile, "redfish_password": "******"}
-	if change != nil {
-		change(info)
-	}
-	text, err := json.Marshal(info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.node = &baremetal.Node{UUID: uuid.NewString(), Driver: driver, PowerInterface: &driver, ProvisionState: provision.Manageable, DriverInfo: text}
-	for _, empty := range []*json.RawMessage{&w.node.InstanceInfo, &w.node.DriverInternalInfo, &w.node.Properties, &w.node.Extra, &w.node.NetworkData,
-		&w.node.RAIDConfig, &w.node.TargetRAIDConfig, &w.node.CleanStep, &w.node.DeployStep, &w.node.ServiceStep} {
-		*empty = json.RawMessage(`{}`)
-	}
-	w.node.Secrets = box.Seal([]byte(`{"driver_info": {"/redfish_password": "s3cret"}}`), nodes.Place(w.node))
-	computetest.InTx(t, w.db, func(tx store.Tx) error { return baremetal.Nodes.Create(t.Context(), tx, w.node) })
-	w.begin()
-	return w
-}
-
-// begin has an operation on the node begun by a run.
-func (w *world) begin() {
-	w.Helper()
-	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
-		accepted, err := w.engine.Accept(w.Context(), tx, engine.Request{Kind: operations.NodePower, ResourceID: w.node.UUID})
-		if err == nil {
-			err = baremetal.Reserve(w.Context(), tx, w.node.UUID, "conductor-1")
+	return &world{bmctest.New(t, sim.Options{Delay: 30 * time.Millisecond}, func(w *bmctest.World, info map[string]any) {
+		w.Node.Driver = driver
+		if change != nil {
+			change(info)
 		}
-		w.fence = steps.Fence{OperationID: accepted.OperationID, RunID: "run"}
-		return err
-	})
-	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
-		begun, err := w.engine.Begin(w.Context(), tx, steps.BeginIn{OperationID: w.fence.OperationID, RunID: "run"})
-		w.fence.Generation = begun.Generation
-		return err
-	})
+	})}
 }
 
 // activities are those of a new process.
 func (w *world) activities(db *store.DB) *Activities {
-	return New(db, w.engineOf(db), w.box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	return New(db, bmctest.Engine(db), w.Box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Patience: 2 * time.Second, Poll: 10 * time.Millisecond, Settle: 100 * time.Millisecond})
 }
 
-func (w *world) engineOf(db *store.DB) *engine.Engine { return engine.New(db, baremetal.Locks()) }
-
 func (w *world) in(target provision.Power) steps.NodePowerIn {
-	return steps.NodePowerIn{Fence: w.fence, Of: w.fence.OperationID, Name: "power", Target: string(target), Timeout: time.Minute}
+	return steps.NodePowerIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "power", Target: string(target), Timeout: time.Minute}
 }
 
 // power does the step as a worker does it: until it isn't pending, and again after
 // what may pass.
 func (w *world) power(target provision.Power) (out steps.NodePowerOut, err error) {
-	a := w.activities(w.db)
+	a := w.activities(w.DB)
 	for range 10 {
 		if out, err = a.Power(w.Context(), w.in(target)); err == nil && !out.Pending || err != nil && !faults.Is(err, faults.Unavailable) {
 			return out, err
@@ -139,17 +79,17 @@ func TestPower(t *testing.T) {
 		t.Run(fmt.Sprintf("%s from %s", c.target, c.from), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "redfish", nil)
-			w.machine.Put(c.from)
+			w.Machine.Put(c.from)
 			for again := range 2 {
 				out, err := w.power(c.target)
 				if err != nil || out.PowerState != string(c.target.Target()) {
 					t.Errorf("time %d: %+v, %v", again, out, err)
 				}
 			}
-			if !slices.Equal(w.machine.Asked(), c.asked) || !slices.Equal(w.machine.Turns(), c.turns) {
-				t.Errorf("asked %v, turned %v", w.machine.Asked(), w.machine.Turns())
+			if !slices.Equal(w.Machine.Asked(), c.asked) || !slices.Equal(w.Machine.Turns(), c.turns) {
+				t.Errorf("asked %v, turned %v", w.Machine.Asked(), w.Machine.Turns())
 			}
-			if n := w.service.Sessions(); n != 0 {
+			if n := w.Service.Sessions(); n != 0 {
 				t.Errorf("%d sessions are left", n)
 			}
 		})
@@ -165,14 +105,14 @@ func TestABMCThatMisbehaves(t *testing.T) {
 			t.Run(fmt.Sprintf("%s at reset %d", f, at+1), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, "redfish", nil)
-				w.machine.Put(sim.On)
-				w.machine.Lag = 50 * time.Millisecond
+				w.Machine.Put(sim.On)
+				w.Machine.Lag = 50 * time.Millisecond
 				if at == 1 {
-					w.machine.Misbehave("")
+					w.Machine.Misbehave("")
 				}
-				w.machine.Misbehave(f)
+				w.Machine.Misbehave(f)
 				out, err := w.power(provision.PowerReboot)
-				turns := w.machine.Turns()
+				turns := w.Machine.Turns()
 				switch {
 				case f == sim.Refuses:
 					if !faults.Is(err, faults.Invalid) || len(turns) != at {
@@ -190,10 +130,10 @@ func TestABMCThatMisbehaves(t *testing.T) {
 func TestAMachineThatDoesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "redfish", nil)
-	w.machine.Misbehave(sim.Idle)
+	w.Machine.Misbehave(sim.Idle)
 	in := w.in(provision.PowerOn)
 	in.Timeout = time.Second
-	_, err := w.activities(w.db).Power(t.Context(), in)
+	_, err := w.activities(w.DB).Power(t.Context(), in)
 	if f := faults.As(err); f.Code != "PowerStateFailure" || f.Message != "Failed to set node power state to power on." {
 		t.Errorf("%v", err)
 	}
@@ -204,8 +144,8 @@ func TestAMachineThatDoesNothing(t *testing.T) {
 func TestTheEndOfAStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "redfish", nil)
-	w.machine.Misbehave(sim.Idle)
-	a := w.activities(w.db)
+	w.Machine.Misbehave(sim.Idle)
+	a := w.activities(w.DB)
 	a.Patience = time.Minute
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -214,17 +154,17 @@ func TestTheEndOfAStep(t *testing.T) {
 		_, err := a.Power(ctx, w.in(provision.PowerOn))
 		ended <- err
 	}()
-	for len(w.machine.Asked()) == 0 && t.Context().Err() == nil {
+	for len(w.Machine.Asked()) == 0 && t.Context().Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
 	end()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
-	if n := w.service.Sessions(); n != 0 {
+	if n := w.Service.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
-	if s := a.limits.find(w.service.URL()); s.failed != 0 {
+	if s := a.limits.find(w.Service.URL()); s.failed != 0 {
 		t.Errorf("the BMC has failed %d times", s.failed)
 	}
 }
@@ -247,11 +187,11 @@ func TestWhatCanNotBeEntered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "redfish", c.change)
-			_, err := w.activities(w.db).Power(t.Context(), w.in(provision.PowerOn))
+			_, err := w.activities(w.DB).Power(t.Context(), w.in(provision.PowerOn))
 			if !faults.Is(err, c.kind) {
 				t.Errorf("%v", err)
 			}
-			if turns := w.machine.Turns(); len(turns) > 0 {
+			if turns := w.Machine.Turns(); len(turns) > 0 {
 				t.Errorf("%v", turns)
 			}
 		})
@@ -261,10 +201,10 @@ func TestWhatCanNotBeEntered(t *testing.T) {
 func TestACertificateThatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "redfish", nil)
-	if err := w.service.ChangeCertificate(); err != nil {
+	if err := w.Service.ChangeCertificate(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.activities(w.db).Power(t.Context(), w.in(provision.PowerOn)); !faults.Is(err, faults.Invalid) || len(w.machine.Asked()) > 0 {
+	if _, err := w.activities(w.DB).Power(t.Context(), w.in(provision.PowerOn)); !faults.Is(err, faults.Invalid) || len(w.Machine.Asked()) > 0 {
 		t.Errorf("%v", err)
 	}
 }
@@ -273,9 +213,9 @@ func TestACertificateThatChanged(t *testing.T) {
 func TestSuperseded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "redfish", nil)
-	w.fence.Generation--
-	if _, err := w.power(provision.PowerOn); !faults.Is(err, faults.Superseded) || len(w.machine.Asked()) > 0 {
-		t.Errorf("%v, %v", err, w.machine.Asked())
+	w.Fence.Generation--
+	if _, err := w.power(provision.PowerOn); !faults.Is(err, faults.Superseded) || len(w.Machine.Asked()) > 0 {
+		t.Errorf("%v, %v", err, w.Machine.Asked())
 	}
 }
 
@@ -289,28 +229,16 @@ func TestActs(t *testing.T) {
 			t.Run(driver+" "+string(target), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, driver, nil)
-				w.machine.Put(sim.On)
+				w.Machine.Put(sim.On)
 				if target == provision.PowerOn {
-					w.machine.Put(sim.Off)
+					w.Machine.Put(sim.Off)
 				}
-				var knife computetest.Knife
-				db := knife.Hold(t, w.db)
-				for at := 0; ; at++ {
-					knife.After(at)
+				w.Kill(func(db *store.DB) error {
 					_, err := w.activities(db).Power(t.Context(), w.in(target))
-					// The next attempt is another process's: its predecessor's lease has ended.
-					if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
-						t.Fatal(err)
-					}
-					if !knife.HasCut() {
-						if err != nil {
-							t.Error(err)
-						}
-						break
-					}
-				}
+					return err
+				})
 				want := map[provision.Power][]sim.Power{provision.PowerOn: {sim.On}, provision.PowerReboot: {sim.Off, sim.On}}[target]
-				if got := w.machine.Turns(); driver == "redfish" && !slices.Equal(got, want) {
+				if got := w.Machine.Turns(); driver == "redfish" && !slices.Equal(got, want) {
 					t.Errorf("the machine turned %v", got)
 				}
 			})
@@ -322,28 +250,20 @@ func TestActs(t *testing.T) {
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "redfish", nil)
-	w.machine.Put(sim.On)
-	var knife computetest.Knife
-	db := knife.Hold(t, w.db)
-	for at := 0; ; at++ {
-		knife.After(at)
-		out, err := w.activities(db).Verify(t.Context(), steps.NodeIn{Fence: w.fence})
-		if _, err := w.db.Pool.Exec(t.Context(), `DELETE FROM baremetal.leases`); err != nil {
-			t.Fatal(err)
-		}
-		if knife.HasCut() {
-			continue
-		}
-		if err != nil || out.PowerState != string(provision.PowerOn) || out.BootMode != provision.UEFI || out.SecureBoot == nil || *out.SecureBoot {
-			t.Errorf("%+v, %v", out, err)
-		}
-		break
+	w.Machine.Put(sim.On)
+	var out steps.NodeVerifyOut
+	w.Kill(func(db *store.DB) (err error) {
+		out, err = w.activities(db).Verify(t.Context(), steps.NodeIn{Fence: w.Fence})
+		return err
+	})
+	if out.PowerState != string(provision.PowerOn) || out.BootMode != provision.UEFI || out.SecureBoot == nil || *out.SecureBoot {
+		t.Errorf("%+v", out)
 	}
-	if asked := w.machine.Asked(); len(asked) > 0 || w.service.Sessions() > 0 {
-		t.Errorf("it was asked for %v; %d sessions are left", asked, w.service.Sessions())
+	if asked := w.Machine.Asked(); len(asked) > 0 || w.Service.Sessions() > 0 {
+		t.Errorf("it was asked for %v; %d sessions are left", asked, w.Service.Sessions())
 	}
-	w.fence.Generation--
-	if _, err := w.activities(w.db).Verify(t.Context(), steps.NodeIn{Fence: w.fence}); !faults.Is(err, faults.Superseded) {
+	w.Fence.Generation--
+	if _, err := w.activities(w.DB).Verify(t.Context(), steps.NodeIn{Fence: w.Fence}); !faults.Is(err, faults.Superseded) {
 		t.Errorf("%v", err)
 	}
 }
@@ -355,29 +275,21 @@ func TestCleanStep(t *testing.T) {
 	w := newWorld(t, "fake", nil)
 	for column, value := range map[string]string{"vendor_interface": "fake",
 		"driver_internal_info": `{"clean_steps": [{"interface": "vendor", "step": "log_passthrough"}, {"interface": "raid", "step": "fly"}]}`} {
-		if _, err := w.db.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET `+column+` = $2 WHERE uuid = $1`, w.node.UUID, value); err != nil {
+		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET `+column+` = $2 WHERE uuid = $1`, w.Node.UUID, value); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var knife computetest.Knife
-	db := knife.Hold(t, w.db)
-	for at := 0; ; at++ {
-		knife.After(at)
-		_, err := w.activities(db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.fence})
-		if !knife.HasCut() {
-			if err != nil {
-				t.Error(err)
-			}
-			break
-		}
-	}
+	w.Kill(func(db *store.DB) error {
+		_, err := w.activities(db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.Fence})
+		return err
+	})
 	for _, index := range []int{-1, 1, 2} {
-		if _, err := w.activities(w.db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.fence, Index: index}); !faults.Is(err, faults.Invalid) {
+		if _, err := w.activities(w.DB).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.Fence, Index: index}); !faults.Is(err, faults.Invalid) {
 			t.Errorf("%d: %v", index, err)
 		}
 	}
-	w.fence.Generation--
-	if _, err := w.activities(w.db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.fence}); !faults.Is(err, faults.Superseded) {
+	w.Fence.Generation--
+	if _, err := w.activities(w.DB).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.Fence}); !faults.Is(err, faults.Superseded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,8 +1,11 @@
-// Package bmctest stands in for the bare metal API towards simulated ramdisks: it
-// answers their look-ups and keeps what their heartbeats say.
+// Package bmctest has what tests need around a simulated machine: a bare metal API
+// that answers the look-ups of ramdisks and keeps what their heartbeats say, and a
+// node over the machine, with an operation on it.
 //
 // Only tests import it.
 package bmctest
+
+// API: the bare metal API as ramdisks see it.
 
 import (
 	"encoding/json"
