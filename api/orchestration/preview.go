@@ -101,20 +101,24 @@ func (p *preview) resource(name string) (*previewed, error) {
 }
 
 // all are the resources of a definition, in its order; what is nested in one stands in
-// its place, as a list.
-func (p *preview) all() ([]any, error) {
+// its place, as a list. Errors: Invalid, there is more than is looked into.
+func (p *preview) all(left *stacks.Budget) ([]any, error) {
 	list := []any{}
 	for _, def := range p.definition.Resources() {
 		t, err := p.definition.TypeOf(def)
 		if err != nil {
 			return nil, err
 		}
-		if inside := p.definition.Inside(def, t); inside != nil {
+		inside, err := p.definition.Inside(def, t, left)
+		if err != nil {
+			return nil, err
+		}
+		if inside != nil {
 			nested, err := newPreview(&orchestration.Stack{Name: p.of.Name + "-" + def.Name, ID: none, ProjectID: p.of.ProjectID}, inside, p.world, def.Name)
 			if err != nil {
 				return nil, err
 			}
-			inner, err := nested.all()
+			inner, err := nested.all(left)
 			if err != nil {
 				return nil, err
 			}
@@ -188,7 +192,7 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := p.all()
+	resources, err := p.all(stacks.NewBudget())
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package orchestration_test
 // Previews: what would be made or changed, and nothing is.
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -46,6 +47,34 @@ func TestPreview(t *testing.T) {
 	c.create("one")
 	if status, _, _ := c.ask("alice", "POST", "/stacks/preview", `{"stack_name": "one", `+template+`}`); status != 409 {
 		t.Errorf("%d", status)
+	}
+}
+
+// A preview of more than is ever looked into ends in bounded time, though nothing of it
+// would be made.
+func TestPreviewIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	empty := func(n int) string {
+		all := map[string]any{}
+		for i := range n {
+			all[fmt.Sprint("r", i)] = map[string]any{"type": "OS::Heat::ResourceGroup", "properties": map[string]any{"count": 0, "resource_def": map[string]any{"type": "t.yaml"}}}
+		}
+		text, err := json.Marshal(map[string]any{"heat_template_version": "2021-04-16", "resources": all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for n, want := range map[int]int{2: 200, 20: 400} {
+		body, err := json.Marshal(map[string]any{"stack_name": "one", "template": empty(2), "files": map[string]string{"t.yaml": empty(n * n)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, answer, _ := c.ask("alice", "POST", "/stacks/preview", string(body)); status != want ||
+			want == 400 && answer["error"].(map[string]any)["message"] != "Request limit exceeded: Maximum resources per stack exceeded." {
+			t.Errorf("%d: %d %v, want %d", n, status, answer["error"], want)
+		}
 	}
 }
 

@@ -131,14 +131,11 @@ func (d *Definition) Outside() bool {
 // as far as they can be known before anything is there: nothing else is made. What
 // is wrong with a type is told by Validate.
 func (d *Definition) Used() []*resourcetype.Type {
-	d.uses.Do(func() {
-		left := maxNested
-		d.uses.types = d.used(&left)
-	})
+	d.uses.Do(func() { d.uses.types = d.used(NewBudget()) })
 	return d.uses.types
 }
 
-func (d *Definition) used(left *int) []*resourcetype.Type {
+func (d *Definition) used(left *Budget) []*resourcetype.Type {
 	var used []*resourcetype.Type
 	for _, r := range d.Resources() {
 		t, err := d.TypeOf(r)
@@ -149,10 +146,11 @@ func (d *Definition) used(left *int) []*resourcetype.Type {
 		if !nests(t) {
 			continue
 		}
-		if *left--; *left < 0 {
+		inside, err := d.Inside(r, t, left)
+		if err != nil {
 			return used
 		}
-		if inside := d.Inside(r, t); inside != nil {
+		if inside != nil {
 			used = append(used, inside.used(left)...)
 		}
 	}
@@ -165,15 +163,14 @@ func (d *Definition) Validate() error {
 	if err := servedEnvironment(d.Environment); err != nil {
 		return err
 	}
-	left := maxNested
-	return d.validate(true, &left)
+	return d.validate(true, NewBudget())
 }
 
 // ValidateTemplate is Validate without asking whether every parameter has a
 // value, nor what depends on that.
-func (d *Definition) ValidateTemplate() error { left := maxNested; return d.validate(false, &left) }
+func (d *Definition) ValidateTemplate() error { return d.validate(false, NewBudget()) }
 
-func (d *Definition) validate(strict bool, left *int) error {
+func (d *Definition) validate(strict bool, left *Budget) error {
 	if err := d.Template.Validate(); err != nil {
 		return err
 	}
@@ -206,7 +203,7 @@ func (d *Definition) validate(strict bool, left *int) error {
 
 // check holds a resource's properties against its type, as far as they can be
 // known before anything is there.
-func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *int) error {
+func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) error {
 	given, err := r.Properties(hot.Nothing)
 	if err != nil {
 		return err

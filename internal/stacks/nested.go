@@ -18,9 +18,30 @@ import (
 // MaxDepth is how deep stacks may be nested.
 const MaxDepth = 5
 
-// maxNested is how many nested stacks are looked into before anything is there:
-// more than a stack may have resources.
-const maxNested = 2000
+const (
+	// maxNested is how many nested stacks are looked into before anything is there:
+	// more than a stack may have resources.
+	maxNested = 2000
+	// maxInside is how long their templates may be together.
+	maxInside = 8 << 20
+)
+
+// Budget is how much more is looked into of what is nested in a stack, so that
+// nobody's look takes for ever.
+type Budget struct{ stacks, length int }
+
+// NewBudget is what one look may take.
+func NewBudget() *Budget { return &Budget{maxNested, maxInside} }
+
+// spend looks into one more stack. Errors: Invalid, nothing is left for it.
+func (b *Budget) spend(t *hot.Template) error {
+	if b.stacks == 0 || b.length <= 0 {
+		return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: Maximum resources per stack exceeded."}
+	}
+	b.stacks--
+	b.length -= len(value.JSON(t.Body(), false))
+	return nil
+}
 
 // The classes of types whose resources are stacks.
 const (
@@ -239,7 +260,7 @@ func StackOf(properties *value.Map) (*Nested, error) {
 
 // checkNested holds what a nested stack is made of against what is known of it;
 // unsure says that it depends on what isn't there yet.
-func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properties *value.Map, unsure bool, left *int) error {
+func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properties *value.Map, unsure bool, left *Budget) error {
 	if count, is := properties.Get("count"); t.Class == groupClass && is && !value.Truth(count) {
 		return nil
 	}
@@ -255,8 +276,8 @@ func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properti
 	if err != nil || n == nil {
 		return err
 	}
-	if *left--; *left < 0 {
-		return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: Maximum resources per stack exceeded."}
+	if err := left.spend(n.Template); err != nil {
+		return err
 	}
 	child, err := d.Child(n, hot.Identity{}, r.Name)
 	if err == nil {
@@ -276,25 +297,29 @@ func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properti
 }
 
 // Inside is what is nested in the stack as a resource, as far as it can be known what
-// that is; nil if it can't, or if nothing is.
-func (d *Definition) Inside(r *hot.Resource, t *resourcetype.Type) *Definition {
+// that is; nil if it can't, or if nothing is. Errors: Invalid, nothing is left to look
+// into it.
+func (d *Definition) Inside(r *hot.Resource, t *resourcetype.Type, left *Budget) (*Definition, error) {
 	given, err := r.Properties(hot.Nothing)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	properties, err := t.Check(given, d.place(r), func(string) bool { return true }, Constraints)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	n, err := d.NestedOf(r, t, properties)
 	if err != nil || n == nil {
-		return nil
+		return nil, nil
+	}
+	if err := left.spend(n.Template); err != nil {
+		return nil, err
 	}
 	child, err := d.Child(n, hot.Identity{}, r.Name)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return child
+	return child, nil
 }
 
 // Beyond is the name of a type that a nested stack would have and that its parent
