@@ -4,31 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute/computetest"
 )
-
-// conductor has one that is alive and knows every driver.
-func (c *cloud) conductor(name, group string) {
-	c.t.Helper()
-	err := baremetal.BeatConductor(c.t.Context(), c.db.Pool, baremetal.Conductor{Hostname: name, Group: group,
-		Drivers: []string{"fake-hardware", "ipmi", "manual-management", "redfish"}})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// set writes a column of a node, as only operations do.
-func (c *cloud) set(node, column string, value any) {
-	c.t.Helper()
-	if _, err := c.db.Pool.Exec(c.t.Context(), `UPDATE baremetal.nodes SET `+column+` = $2 WHERE uuid = $1`, node, value); err != nil {
-		c.t.Fatal(err)
-	}
-}
 
 func TestPowerIsRefused(t *testing.T) {
 	t.Parallel()
@@ -46,35 +26,26 @@ func TestPowerIsRefused(t *testing.T) {
 	vital := c.enroll("root", `{"driver": "fake-hardware", "name": "vital", "disable_power_off": true}`)
 	locked := c.enroll("root", `{"driver": "fake-hardware", "name": "busy"}`)
 	c.set(locked, "reservation", "conductor-9")
-	for _, r := range []struct {
-		node, version, token, body string
-		status                     int
-		fault                      string
-	}{
-		{"n1", "1.115", "root", `{}`, 400, "Missing mandatory parameter: target"},
-		{"n1", "1.115", "root", `{"target": 5}`, 400, "Expected string for target: 5"},
-		{"n1", "1.115", "root", `{"target": "power on", "x": 1}`, 400, "Unexpected arguments: x"},
-		{"n1", "1.115", "root", `{"target": "power on", "timeout": "soon"}`, 400, "Expected an integer for timeout: soon"},
-		{"n1", "1.115", "root", `{"target": "power on", "timeout": 0}`, 400, "timeout has to be positive integer"},
-		{"n1", "1.115", "root", `{"target": "power on", "timeout": -1e999}`, 400, ""},
-		{"n1", "1.115", "root", `{"target": "up"}`, 400, `The requested action "up" can not be performed on node "n1" while it is in state "None".`},
-		{"n1", "1.26", "root", `{"target": "soft power off"}`, 406, "Request not acceptable."},
-		{"n1", "1.26", "root", `{"target": "power on", "timeout": 5}`, 406, "Request not acceptable."},
-		{"clean", "1.115", "root", `{"target": "power on"}`, 400, `The requested action "power on" can not be performed on node "clean" while it is in state "clean wait".`},
-		{"vital", "1.115", "root", `{"target": "power off"}`, 409, "Failed to set node power state to power off."},
-		{"bare", "1.115", "root", `{"target": "power on"}`, 400, fmt.Sprintf("Missing the following Redfish properties in node %s driver_info: ['redfish_address']", redfish)},
-		{"hands", "1.115", "root", `{"target": "power on"}`, 400, "The driver manual-management does not support the power state, power on"},
-		{"far", "1.115", "root", `{"target": "power on"}`, 404, `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "elsewhere".`},
-		{"busy", "1.115", "root", `{"target": "power on"}`, 409, fmt.Sprintf("Node %s is locked by host conductor-9, please retry after the current operation is completed.", locked)},
-		{"n1", "1.115", "bob", `{"target": "power on"}`, 404, "Node n1 could not be found."},
-		{"n1", "1.115", "viewer", `{"target": "power on"}`, 403, "Access was denied to the following resource: baremetal:node:set_power_state"},
-		{"nobody", "1.115", "root", `{"target": "power on"}`, 404, "Node nobody could not be found."},
-	} {
-		got := c.ask(r.token, r.version, "PUT", "/v1/nodes/"+r.node+"/states/power", r.body)
-		if got.status != r.status || r.fault != "" && got.fault != r.fault {
-			t.Errorf("%s %s at %s: %d %q", r.node, r.body, r.version, got.status, got.fault)
-		}
-	}
+	c.refuses("power",
+		refusal{"n1", "1.115", "root", `{}`, 400, "Missing mandatory parameter: target"},
+		refusal{"n1", "1.115", "root", `{"target": 5}`, 400, "Expected string for target: 5"},
+		refusal{"n1", "1.115", "root", `{"target": "power on", "x": 1}`, 400, "Unexpected arguments: x"},
+		refusal{"n1", "1.115", "root", `{"target": "power on", "timeout": "soon"}`, 400, "Expected an integer for timeout: soon"},
+		refusal{"n1", "1.115", "root", `{"target": "power on", "timeout": 0}`, 400, "timeout has to be positive integer"},
+		refusal{"n1", "1.115", "root", `{"target": "power on", "timeout": -1e999}`, 400, ""},
+		refusal{"n1", "1.115", "root", `{"target": "up"}`, 400, `The requested action "up" can not be performed on node "n1" while it is in state "None".`},
+		refusal{"n1", "1.26", "root", `{"target": "soft power off"}`, 406, "Request not acceptable."},
+		refusal{"n1", "1.26", "root", `{"target": "power on", "timeout": 5}`, 406, "Request not acceptable."},
+		refusal{"clean", "1.115", "root", `{"target": "power on"}`, 400, `The requested action "power on" can not be performed on node "clean" while it is in state "clean wait".`},
+		refusal{"vital", "1.115", "root", `{"target": "power off"}`, 409, "Failed to set node power state to power off."},
+		refusal{"bare", "1.115", "root", `{"target": "power on"}`, 400, fmt.Sprintf("Missing the following Redfish properties in node %s driver_info: ['redfish_address']", redfish)},
+		refusal{"hands", "1.115", "root", `{"target": "power on"}`, 400, "The driver manual-management does not support the power state, power on"},
+		refusal{"far", "1.115", "root", `{"target": "power on"}`, 404, `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "elsewhere".`},
+		refusal{"busy", "1.115", "root", `{"target": "power on"}`, 409, fmt.Sprintf("Node %s is locked by host conductor-9, please retry after the current operation is completed.", locked)},
+		refusal{"n1", "1.115", "bob", `{"target": "power on"}`, 404, "Node n1 could not be found."},
+		refusal{"n1", "1.115", "viewer", `{"target": "power on"}`, 403, "Access was denied to the following resource: baremetal:node:set_power_state"},
+		refusal{"nobody", "1.115", "root", `{"target": "power on"}`, 404, "Node nobody could not be found."},
+	)
 	for _, node := range []string{fake, redfish, other, manual, cleaning, vital} {
 		if got := c.ask("root", "1.115", "GET", "/v1/nodes/"+node, "").body; got["target_power_state"] != nil || got["reservation"] != nil {
 			t.Errorf("a refusal has changed %v", got)
@@ -105,24 +76,8 @@ func TestPowerIsAccepted(t *testing.T) {
 	if got := c.ask("root", "1.115", "DELETE", "/v1/nodes/n1", ""); got.status != 409 {
 		t.Errorf("a node that is worked on is deleted: %d %s", got.status, got.fault)
 	}
-	e := engine.New(c.db, baremetal.Locks())
-	holder, err := e.Holder(t.Context(), c.db.Pool, operations.Node, id)
-	if err != nil || holder == "" {
-		t.Fatalf("%q, %v", holder, err)
-	}
-	computetest.InTx(t, c.db, func(tx store.Tx) error {
-		begun, err := e.Begin(t.Context(), tx, steps.BeginIn{OperationID: holder, RunID: "run"})
-		if err != nil {
-			return err
-		}
-		fence := steps.Fence{OperationID: holder, RunID: "run", Generation: begun.Generation}
-		on := "power on"
-		if err := baremetal.Publish(t.Context(), tx, id, steps.NodeOutcome{PowerState: &on}, nil); err != nil {
-			return err
-		}
-		_, err = e.Finish(t.Context(), tx, steps.FinishIn{Fence: fence, Result: operations.ResultDone})
-		return err
-	})
+	on := "power on"
+	c.finish(id, operations.ResultDone, steps.NodeOutcome{PowerState: &on}, nil)
 	states := c.ask("root", "1.115", "GET", "/v1/nodes/n1/states", "").body
 	if states["power_state"] != "power on" || states["target_power_state"] != nil || states["last_error"] != nil {
 		t.Errorf("%v", states)
@@ -130,10 +85,7 @@ func TestPowerIsAccepted(t *testing.T) {
 	if node := c.ask("root", "1.115", "GET", "/v1/nodes/n1", "").body; node["reservation"] != nil {
 		t.Errorf("%v", node)
 	}
-	report, err := e.Audit(t.Context(), baremetal.Probes...)
-	if err != nil || len(report.Findings) > 0 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	c.audit()
 }
 
 // A cancel before the beginning leaves the node as it was, and says so, in the
@@ -147,13 +99,9 @@ func TestPowerIsCancelledBeforeItBegan(t *testing.T) {
 	if got := c.ask("alice", "1.115", "PUT", "/v1/nodes/"+id+"/states/power", `{"target": "power on"}`); got.status != 202 {
 		t.Fatalf("%d %s", got.status, got.fault)
 	}
-	e := engine.New(c.db, baremetal.Locks())
-	holder, err := e.Holder(t.Context(), c.db.Pool, operations.Node, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	holder := c.holder(id)
 	computetest.InTx(t, c.db, func(tx store.Tx) error {
-		_, err := e.RequestCancel(t.Context(), tx, holder, "root")
+		_, err := c.operations().RequestCancel(t.Context(), tx, holder, "root")
 		return err
 	})
 	node := c.ask("root", "1.115", "GET", "/v1/nodes/"+id, "").body

@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
-	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/baremetal"
-	"holdfast.dev/internal/store/compute/computetest"
 )
 
 func TestVerbsAreRefused(t *testing.T) {
@@ -31,76 +27,40 @@ func TestVerbsAreRefused(t *testing.T) {
 	locked := func(node string) string {
 		return fmt.Sprintf("Node %s is locked by host conductor-9, please retry after the current operation is completed.", node)
 	}
-	for _, r := range []struct {
-		node, version, token, body string
-		status                     int
-		fault                      string
-	}{
-		{"n1", "1.115", "root", `{}`, 400, "Missing mandatory parameter: target"},
-		{"n1", "1.115", "root", `{"target": 5}`, 400, "Expected string for target: 5"},
-		{"n1", "1.115", "root", `{"target": "manage", "x": 1}`, 400, "Unexpected arguments: x"},
-		{"n1", "1.115", "root", `{"target": "manage", "clean_steps": "all"}`, 400, "Expected types <class 'NoneType'>, <class 'list'> for clean_steps: all"},
-		{"n1", "1.115", "root", `{"target": "manage", "configdrive": 5}`, 400, "Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive: 5"},
-		{"n1", "1.115", "root", `{"target": "manage", "disable_ramdisk": "perhaps"}`, 400, ""},
-		{"n1", "1.115", "root", `{"target": "manage", "disable_ramdisk": true}`, 400, "disable_ramdisk is supported only with manual cleaning or servicing"},
-		{"n1", "1.115", "root", `{"target": "manage", "clean_steps": [{"interface": "power", "step": "reboot"}]}`, 400,
+	c.refuses("provision",
+		refusal{"n1", "1.115", "root", `{}`, 400, "Missing mandatory parameter: target"},
+		refusal{"n1", "1.115", "root", `{"target": 5}`, 400, "Expected string for target: 5"},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "x": 1}`, 400, "Unexpected arguments: x"},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "clean_steps": "all"}`, 400, "Expected types <class 'NoneType'>, <class 'list'> for clean_steps: all"},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "configdrive": 5}`, 400, "Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive: 5"},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "disable_ramdisk": "perhaps"}`, 400, ""},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "disable_ramdisk": true}`, 400, "disable_ramdisk is supported only with manual cleaning or servicing"},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "clean_steps": [{"interface": "power", "step": "reboot"}]}`, 400,
 			`"clean_steps" is only valid when setting target provision state to clean`},
-		{"n1", "1.68", "root", `{"target": "manage", "deploy_steps": [{}]}`, 406, "Request not acceptable. The minimal required API version should be 1.69"},
-		{"n1", "1.115", "root", `{"target": "manage", "deploy_steps": [{}]}`, 400, `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
-		{"n1", "1.115", "root", `{"target": "manage", "rescue_password": "x"}`, 400, `"rescue_password" is only valid when setting target provision state to rescue`},
-		{"n1", "1.115", "root", `{"target": "manage", "service_steps": [{}]}`, 400, `"service_steps" is only valid when setting target provision state to service`},
-		{id, "1.3", "root", `{"target": "manage"}`, 406, "Request not acceptable."},
-		{"n1", "1.115", "root", `{"target": "provide"}`, 400,
+		refusal{"n1", "1.68", "root", `{"target": "manage", "deploy_steps": [{}]}`, 406, "Request not acceptable. The minimal required API version should be 1.69"},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "deploy_steps": [{}]}`, 400, `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "rescue_password": "x"}`, 400, `"rescue_password" is only valid when setting target provision state to rescue`},
+		refusal{"n1", "1.115", "root", `{"target": "manage", "service_steps": [{}]}`, 400, `"service_steps" is only valid when setting target provision state to service`},
+		refusal{id, "1.3", "root", `{"target": "manage"}`, 406, "Request not acceptable."},
+		refusal{"n1", "1.115", "root", `{"target": "provide"}`, 400,
 			fmt.Sprintf(`The requested action "provide" can not be performed on node "%s" while it is in state "enroll".`, id)},
-		{"n1", "1.115", "root", `{"target": "fly"}`, 400,
+		refusal{"n1", "1.115", "root", `{"target": "fly"}`, 400,
 			fmt.Sprintf(`The requested action "fly" can not be performed on node "%s" while it is in state "enroll".`, id)},
-		{"working", "1.115", "root", `{"target": "manage"}`, 409, locked(working)},
-		{"busy", "1.115", "root", `{"target": "manage"}`, 409, locked(busy)},
-		{"waiting", "1.40", "root", `{"target": "abort"}`, 406, "Request not acceptable."},
-		{"mended", "1.115", "root", `{"target": "rebuild"}`, 400,
+		refusal{"working", "1.115", "root", `{"target": "manage"}`, 409, locked(working)},
+		refusal{"busy", "1.115", "root", `{"target": "manage"}`, 409, locked(busy)},
+		refusal{"waiting", "1.40", "root", `{"target": "abort"}`, 406, "Request not acceptable."},
+		refusal{"mended", "1.115", "root", `{"target": "rebuild"}`, 400,
 			fmt.Sprintf("The provisioning operation can't be performed on node %s because it's in maintenance mode.", mended)},
-		{"far", "1.115", "root", `{"target": "manage"}`, 404, `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "elsewhere".`},
-		{"n1", "1.115", "bob", `{"target": "manage"}`, 404, "Node n1 could not be found."},
-		{"n1", "1.115", "viewer", `{"target": "manage"}`, 403, "Access was denied to the following resource: baremetal:node:set_provision_state"},
-		{"nobody", "1.115", "root", `{"target": "manage"}`, 404, "Node nobody could not be found."},
-	} {
-		got := c.ask(r.token, r.version, "PUT", "/v1/nodes/"+r.node+"/states/provision", r.body)
-		if got.status != r.status || r.fault != "" && got.fault != r.fault {
-			t.Errorf("%s %s at %s: %d %q", r.node, r.body, r.version, got.status, got.fault)
-		}
-	}
+		refusal{"far", "1.115", "root", `{"target": "manage"}`, 404, `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "elsewhere".`},
+		refusal{"n1", "1.115", "bob", `{"target": "manage"}`, 404, "Node n1 could not be found."},
+		refusal{"n1", "1.115", "viewer", `{"target": "manage"}`, 403, "Access was denied to the following resource: baremetal:node:set_provision_state"},
+		refusal{"nobody", "1.115", "root", `{"target": "manage"}`, 404, "Node nobody could not be found."},
+	)
 	for _, node := range []string{id, far} {
 		if got := c.ask("root", "1.115", "GET", "/v1/nodes/"+node, "").body; got["provision_state"] != "enroll" || got["reservation"] != nil {
 			t.Errorf("a refusal has changed %v", got)
 		}
 	}
-}
-
-// finish ends a node's operation as its workflow does.
-func (c *cloud) finish(node string, result operations.Result, o steps.NodeOutcome, f *steps.Fault, moves ...steps.NodeMove) {
-	c.t.Helper()
-	e := engine.New(c.db, baremetal.Locks())
-	holder, err := e.Holder(c.t.Context(), c.db.Pool, operations.Node, node)
-	if err != nil || holder == "" {
-		c.t.Fatalf("%q, %v", holder, err)
-	}
-	computetest.InTx(c.t, c.db, func(tx store.Tx) error {
-		begun, err := e.Begin(c.t.Context(), tx, steps.BeginIn{OperationID: holder, RunID: "run"})
-		if err != nil {
-			return err
-		}
-		for _, m := range moves {
-			if err := baremetal.Move(c.t.Context(), tx, node, m); err != nil {
-				return err
-			}
-		}
-		if err := baremetal.Publish(c.t.Context(), tx, node, o, f); err != nil {
-			return err
-		}
-		fence := steps.Fence{OperationID: holder, RunID: "run", Generation: begun.Generation}
-		_, err = e.Finish(c.t.Context(), tx, steps.FinishIn{Fence: fence, Result: result, Fault: f})
-		return err
-	})
 }
 
 // A node that is verified is shown to be, and where it came to, and why.
@@ -140,10 +100,7 @@ func TestManage(t *testing.T) {
 		node["last_error"] != nil || node["reservation"] != nil {
 		t.Errorf("%v", node)
 	}
-	report, err := engine.New(c.db, baremetal.Locks()).Audit(t.Context(), baremetal.Probes...)
-	if err != nil || len(report.Findings) > 0 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	c.audit()
 }
 
 // From where nothing has to be looked at, manage is a word.
