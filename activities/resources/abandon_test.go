@@ -5,12 +5,33 @@ import (
 
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/store/orchestration"
 )
 
 // A stack that is abandoned goes, with those nested in it; what they have made stays.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
+	abandoned(t, func(w *world) {})
+}
+
+// It stays too where the workflow is lost, and another operation recovers it.
+func TestAbandonIsRecovered(t *testing.T) {
+	t.Parallel()
+	abandoned(t, func(w *world) {
+		var heir string
+		computetest.InTx(t, w.db, func(tx store.Tx) (err error) {
+			heir, err = w.engine.Recover(t.Context(), tx, w.fence.OperationID, "it was lost")
+			return err
+		})
+		w.fence = w.take(heir)
+	})
+}
+
+// abandoned abandons a stack, to which something happens meanwhile.
+func abandoned(t *testing.T, happens func(*world)) {
+	t.Helper()
 	w := newWorld(t, `
 heat_template_version: 2021-04-16
 resources:
@@ -25,6 +46,7 @@ resources:
 	}
 	w.end("CREATE", "COMPLETE")
 	w.fence = w.begin(operations.StackDelete, steps.TraversalInput{Abandon: true})
+	happens(w)
 	group := w.rows()["g"].ID
 	if out := w.batch(steps.Clear, -w.rows()["kept"].ID, -group); len(out.Done) != 1 || len(out.Waiting) != 1 {
 		t.Fatalf("%+v", out)

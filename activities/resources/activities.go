@@ -114,7 +114,7 @@ type job struct {
 	phase steps.Phase
 	// traversal is what rows remember of having been done.
 	traversal string
-	// input is what the operation was asked for.
+	// input is what the operation was asked for, or the one that it recovers.
 	input steps.TraversalInput
 }
 
@@ -128,9 +128,13 @@ func (a *Activities) open(ctx context.Context, tx store.Tx, f steps.Fence, phase
 	if err != nil {
 		return nil, err
 	}
+	input, err := a.engine.InputOf(ctx, tx, op.Operation)
+	if err != nil {
+		return nil, err
+	}
 	j := &job{Activities: a, op: op, stack: s, phase: phase, traversal: op.ID + " " + string(phase)}
-	if len(op.Input) > 0 {
-		if err := json.Unmarshal(op.Input, &j.input); err != nil {
+	if len(input) > 0 {
+		if err := json.Unmarshal(input, &j.input); err != nil {
 			return nil, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
 		}
 	}

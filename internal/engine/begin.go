@@ -107,6 +107,12 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []ope
 	}, nil
 }
 
+// InputOf is what an operation was asked for: one that recovers another, what that was.
+func (e *Engine) InputOf(ctx context.Context, q store.Queryer, op Operation) (json.RawMessage, error) {
+	_, input, err := e.recovers(ctx, q, op)
+	return input, err
+}
+
 // recovers finds what a recover operation ends, and what that was asked for:
 // the first operation in its chain that is not a recover itself. For other
 // kinds it is nil and the operation's own input.
