@@ -4,6 +4,7 @@ package pci
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"holdfast.dev/internal/matching"
@@ -46,18 +47,51 @@ type Host struct {
 	Cells   *numa.Host
 }
 
+// free are the devices that no guest has. Nobody gets a card of which a guest has a
+// part, or a part of a card that a guest has.
+func (h Host) free(taken Taken) []Device {
+	split := map[string]bool{}
+	for _, d := range h.Devices {
+		if taken[d.Address] {
+			split[d.Parent] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(h.Devices), func(d Device) bool {
+		return taken[d.Address] || taken[d.Parent] || split[d.Address]
+	})
+}
+
 // Assign gives the guest that lies on the host's cells its devices, of those that
 // will do the nearest; false if there are not enough. A guest that lies on no cell
-// in particular gets any.
+// in particular gets any. Whole cards come first: their parts are no more to be had
+// then.
 func Assign(host Host, taken Taken, requests []Request, on *numa.Placement) (Devices, bool) {
-	free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool { return taken[d.Address] })
+	var all Devices
+	gone := Taken{}
+	maps.Copy(gone, taken)
+	for _, whole := range []bool{true, false} {
+		some, ok := host.assign(gone, slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return r.whole() != whole }), on)
+		if !ok {
+			return nil, false
+		}
+		for _, d := range some {
+			gone[d.Address] = true
+		}
+		all = append(all, some...)
+	}
+	return all, true
+}
+
+// assign is Assign of requests that are all for whole cards, or none of them.
+func (h Host) assign(taken Taken, requests []Request, on *numa.Placement) (Devices, bool) {
+	free := h.free(taken)
 	var all Devices
 	var fits [][]int
 	for _, r := range requests {
 		if len(all)+r.Count > len(free) {
 			return nil, false
 		}
-		near := host.near(free, r, on)
+		near := h.near(free, r, on)
 		for range r.Count {
 			all, fits = append(all, Assigned{Alias: r.Name}), append(fits, near)
 		}
@@ -114,7 +148,7 @@ func (h Host) sameSocket(cell int, on *numa.Placement) bool {
 // for none, rather one without.
 func Wanted(host Host, taken Taken, requests []Request) map[int]int {
 	wanted := map[int]int{}
-	free := slices.DeleteFunc(slices.Clone(host.Devices), func(d Device) bool { return d.Cell == nil || taken[d.Address] })
+	free := slices.DeleteFunc(host.free(taken), func(d Device) bool { return d.Cell == nil })
 	if len(requests) == 0 {
 		for _, d := range free {
 			wanted[*d.Cell]--

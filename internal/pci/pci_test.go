@@ -2,6 +2,7 @@ package pci
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -151,6 +152,42 @@ func TestCellsAreThoseOfItsDevices(t *testing.T) {
 		placed, all, ok := Fit(h, nil, nil, cells, requests, numa.Limits{CPU: 1, RAM: 1})
 		if !ok || placed.Cells[0].Host != want || len(all) == 0 {
 			t.Errorf("%s: on %+v with %v, %v; want cell %d", alias, placed, all, ok, want)
+		}
+	}
+}
+
+// A card and its parts are not both given away, be it to one guest or to two.
+func TestACardOrItsParts(t *testing.T) {
+	t.Parallel()
+	const card, other, part, second = "0000:10:00.0", "0000:11:00.0", "0000:10:02.0", "0000:10:02.1"
+	h := Host{Devices: []Device{
+		{Address: card, Vendor: "8086", Product: "1572", Type: Physical},
+		{Address: part, Vendor: "8086", Product: "154c", Type: Virtual, Parent: card},
+		{Address: second, Vendor: "8086", Product: "154d", Type: Virtual, Parent: card},
+	}}
+	two := Host{Devices: append(slices.Clone(h.Devices), Device{Address: other, Vendor: "8086", Product: "154c", Type: Virtual, Parent: "0000:11:00.7"})}
+	for _, c := range []struct {
+		host  Host
+		taken Taken
+		asked string
+		want  string
+	}{
+		{h, nil, "card:1", "[" + card + "] true"},
+		{h, nil, "part:2", "[" + part + " " + second + "] true"},
+		{h, nil, "part:1,card:1", "[] false"},
+		{two, nil, "part:1,card:1", "[" + card + " " + other + "] true"},
+		{h, Taken{part: true}, "card:1", "[] false"},
+		{h, Taken{part: true}, "part:1", "[" + second + "] true"},
+		{h, Taken{card: true}, "part:1", "[] false"},
+		{two, Taken{card: true}, "part:1", "[" + other + "] true"},
+	} {
+		requests, err := aliases.Read(map[string]string{specAlias: c.asked}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, ok := Assign(c.host, c.taken, requests, nil)
+		if got := fmt.Sprint(all.Addresses(), ok); got != c.want {
+			t.Errorf("%s beside %v: %s, want %s", c.asked, c.taken, got, c.want)
 		}
 	}
 }

@@ -22,6 +22,9 @@ func (r Request) takes(d Device) bool {
 	return slices.ContainsFunc(r.Specs, func(s Spec) bool { return s.is(d) })
 }
 
+// whole says whether it is whole cards that are asked for.
+func (r Request) whole() bool { return r.Specs[0].Type == Physical }
+
 // maxDevices bounds what one flavor may ask for.
 const maxDevices = 256
 

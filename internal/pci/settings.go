@@ -19,6 +19,8 @@ type Device struct {
 	Vendor  string `json:"vendor_id"`
 	Product string `json:"product_id"`
 	Type    Type   `json:"dev_type"`
+	// Parent is the address of the card that it is a part of, empty for any other.
+	Parent string `json:"parent_addr,omitempty"`
 	// Cell is the NUMA cell that it is next to; nil isn't known.
 	Cell *int `json:"numa_node,omitempty"`
 }

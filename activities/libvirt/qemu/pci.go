@@ -33,7 +33,7 @@ func pciDevices(rpc *golibvirt.Libvirt) (all []pci.Device, err error) {
 		if err := described.Unmarshal(text); err != nil {
 			return nil, err
 		}
-		if about := described.Capability.PCI; about != nil && about.Domain != nil && about.Bus != nil && about.Slot != nil && about.Function != nil {
+		if about := described.Capability.PCI; about != nil && pciAddress(about.Domain, about.Bus, about.Slot, about.Function) != "" {
 			all = append(all, pciDevice(about))
 		}
 	}
@@ -42,13 +42,15 @@ func pciDevices(rpc *golibvirt.Libvirt) (all []pci.Device, err error) {
 
 func pciDevice(about *libvirtxml.NodeDevicePCICapability) pci.Device {
 	d := pci.Device{
-		Address: fmt.Sprintf("%04x:%02x:%02x.%x", *about.Domain, *about.Bus, *about.Slot, *about.Function),
+		Address: pciAddress(about.Domain, about.Bus, about.Slot, about.Function),
 		Vendor:  strings.TrimPrefix(about.Vendor.ID, "0x"), Product: strings.TrimPrefix(about.Product.ID, "0x"), Type: pci.Standard,
 	}
 	for _, can := range about.Capabilities {
 		switch {
 		case can.PhysFunction != nil:
 			d.Type = pci.Virtual
+			card := can.PhysFunction.Address
+			d.Parent = pciAddress(card.Domain, card.Bus, card.Slot, card.Function)
 		case can.VirtFunctions != nil && d.Type == pci.Standard:
 			d.Type = pci.Physical
 		}
@@ -57,4 +59,12 @@ func pciDevice(about *libvirtxml.NodeDevicePCICapability) pci.Device {
 		d.Cell = &about.NUMA.Node
 	}
 	return d
+}
+
+// pciAddress is of the form 0000:81:00.1; empty if a part of it isn't said.
+func pciAddress(domain, bus, slot, function *uint) string {
+	if domain == nil || bus == nil || slot == nil || function == nil {
+		return ""
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.%x", *domain, *bus, *slot, *function)
 }

@@ -18,7 +18,7 @@ func TestDevicesOfAHost(t *testing.T) {
 	cell := 1
 	for more, want := range map[string]pci.Device{
 		``: {Type: pci.Standard},
-		`<capability type="phys_function"><address domain="0x0000" bus="0x81" slot="0x00" function="0x0"/></capability><numa node="1"/>`: {Type: pci.Virtual, Cell: &cell},
+		`<capability type="phys_function"><address domain="0x0000" bus="0x81" slot="0x00" function="0x0"/></capability><numa node="1"/>`: {Type: pci.Virtual, Parent: "0000:81:00.0", Cell: &cell},
 		`<capability type="virt_functions" maxCount="4"/><numa node="-1"/>`:                                                              {Type: pci.Physical},
 	} {
 		var described libvirtxml.NodeDevice
