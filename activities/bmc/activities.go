@@ -102,7 +102,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	if s.acts, err = baremetal.Acts(ctx, s.db.Pool, s.of); err != nil {
 		return err
 	}
-	s.driver, err = s.openDriver(ctx, s.node, s.acts)
+	s.driver, err = s.openDriver(ctx)
 	return err
 }
 

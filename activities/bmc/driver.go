@@ -8,7 +8,6 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
-	"holdfast.dev/internal/store/baremetal"
 )
 
 // reset is what a BMC can be told to do to its machine's power.
@@ -40,11 +39,11 @@ type driver interface {
 	close(ctx context.Context)
 }
 
-// openDriver makes the driver of a node's power interface.
-func (a *Activities) openDriver(ctx context.Context, n *baremetal.Node, acts map[string]baremetal.Act) (driver, error) {
-	switch name := nodes.PowerInterface(n); name {
+// openDriver makes the driver of the node's power interface.
+func (s *session) openDriver(ctx context.Context) (driver, error) {
+	switch name := nodes.PowerInterface(s.node); name {
 	case "redfish":
-		info, err := nodes.DriverInfo(a.box, n)
+		info, err := nodes.DriverInfo(s.box, s.node)
 		if err != nil {
 			return nil, err
 		}
@@ -52,9 +51,9 @@ func (a *Activities) openDriver(ctx context.Context, n *baremetal.Node, acts map
 		if err != nil {
 			return nil, err
 		}
-		return a.openRedfish(ctx, target)
+		return s.openRedfish(ctx, target)
 	case "fake":
-		return newFake(n, acts), nil
+		return newFake(s.node, s.acts), nil
 	case "agent":
 		return agentPower{}, nil
 	default:

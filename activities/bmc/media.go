@@ -27,7 +27,7 @@ const (
 )
 
 // drive is what a driver can do whose machines have a drive for virtual media. Each
-// of its changes is observed first.
+// of its changes is observed first, and made under a lease that lasts for it.
 type drive interface {
 	insert(ctx context.Context, image string) error
 	eject(ctx context.Context) error
@@ -67,9 +67,6 @@ func (a *Activities) withDrive(ctx context.Context, fence steps.Fence, do func(d
 	if !ok {
 		return hardware.Unsupported(s.node.Driver, "virtual media")
 	}
-	if err := s.Keep(ctx); err != nil {
-		return err
-	}
 	return do(d)
 }
 
@@ -105,7 +102,15 @@ func discs(all []*rf.VirtualMedia) (found []*rf.VirtualMedia) {
 	return found
 }
 
-func (d *redfish) insert(_ context.Context, image string) error {
+// change sends something that changes what is in a drive or what is started from.
+func (d *redfish) change(ctx context.Context, send func() error) error {
+	if err := d.lease.Keep(ctx); err != nil {
+		return err
+	}
+	return d.fault(send())
+}
+
+func (d *redfish) insert(ctx context.Context, image string) error {
 	all, err := d.drives()
 	if err != nil {
 		return d.fault(err)
@@ -118,11 +123,11 @@ func (d *redfish) insert(_ context.Context, image string) error {
 	case holds(m) && m.Image == image:
 		return nil
 	case holds(m):
-		if err := m.EjectMedia(); err != nil {
-			return d.fault(err)
+		if err := d.change(ctx, m.EjectMedia); err != nil {
+			return err
 		}
 	}
-	return d.fault(m.InsertMedia(image, true, true))
+	return d.change(ctx, func() error { return m.InsertMedia(image, true, true) })
 }
 
 // holds says whether something is in a drive: some BMCs keep the name of what was.
@@ -130,22 +135,22 @@ func holds(m *rf.VirtualMedia) bool {
 	return m.Inserted || m.Image != "" && !strings.EqualFold(string(m.ConnectedVia), "NotConnected")
 }
 
-func (d *redfish) eject(context.Context) error {
+func (d *redfish) eject(ctx context.Context) error {
 	all, err := d.drives()
 	if err != nil {
 		return d.fault(err)
 	}
 	for _, m := range all {
 		if holds(m) {
-			if err := m.EjectMedia(); err != nil {
-				return d.fault(err)
+			if err := d.change(ctx, m.EjectMedia); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func (d *redfish) bootFrom(_ context.Context, from BootFrom) error {
+func (d *redfish) bootFrom(ctx context.Context, from BootFrom) error {
 	want := rf.Boot{BootSourceOverrideEnabled: rf.DisabledBootSourceOverrideEnabled, BootSourceOverrideTarget: rf.NoneBootSourceOverrideTarget}
 	switch from {
 	case OnceFromDrive:
@@ -157,7 +162,7 @@ func (d *redfish) bootFrom(_ context.Context, from BootFrom) error {
 	if now.BootSourceOverrideEnabled == want.BootSourceOverrideEnabled && (now.BootSourceOverrideTarget == want.BootSourceOverrideTarget || from == AsUsual) {
 		return nil
 	}
-	return d.fault(d.system.SetBoot(want))
+	return d.change(ctx, func() error { return d.system.SetBoot(want) })
 }
 
 // The fake driver's machines have a drive that takes whatever is put there.

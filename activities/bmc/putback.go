@@ -38,7 +38,7 @@ func (a *Activities) PutBack(ctx context.Context, id string, due func() (due, of
 	if err != nil || !is {
 		return "", err
 	}
-	if s.driver, err = a.openDriver(ctx, s.node, nil); err != nil {
+	if s.driver, err = s.openDriver(ctx); err != nil {
 		return "", err
 	}
 	defer s.driver.close(ctx)
@@ -83,9 +83,6 @@ func (s *session) emptyDrive(ctx context.Context) error {
 	d, ok := s.driver.(drive)
 	if !ok {
 		return nil
-	}
-	if err := s.Keep(ctx); err != nil {
-		return err
 	}
 	if err := d.eject(ctx); err != nil {
 		return err

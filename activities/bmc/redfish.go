@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/store/baremetal"
 )
 
 // redfish is a session with a Redfish service, about one system.
@@ -27,23 +28,24 @@ type redfish struct {
 	address string
 	client  *gofish.APIClient
 	system  *rf.ComputerSystem
+	lease   *baremetal.Lease
 	// leave gives the service back, with the last error.
 	leave func(error)
 	last  error
 }
 
 // openRedfish connects to a service and finds the machine's system.
-func (a *Activities) openRedfish(ctx context.Context, to nodes.Redfish) (driver, error) {
+func (s *session) openRedfish(ctx context.Context, to nodes.Redfish) (driver, error) {
 	trust, err := trustOf(to)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := a.limits.enter(ctx, to.Address)
+	leave, err := s.limits.enter(ctx, to.Address)
 	if err != nil {
 		return nil, err
 	}
-	d := &redfish{address: to.Address, leave: leave}
-	guard := a.guard
+	d := &redfish{address: to.Address, leave: leave, lease: s.Lease}
+	guard := s.guard
 	guard.TLS = trust
 	config := gofish.ClientConfig{Endpoint: to.Address, Username: to.Username, Password: to.Password, HTTPClient: guard.Client(), BasicAuth: to.Auth == nodes.AuthBasic}
 	d.client, err = gofish.ConnectContext(ctx, config)
