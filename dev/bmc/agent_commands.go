@@ -124,8 +124,8 @@ func verbs() map[string]verb {
 		"standby.power_off":           {async: true, do: func(_ context.Context, a *Agent, _ arguments) (any, *agentError) { return nil, a.machine.shutDown(Off) }},
 		"standby.sync":                {do: nothing},
 		"standby.get_partition_uuids": {do: partitions},
-		"image.install_bootloader":    {async: true, do: installBootloader},
-		"rescue.finalize_rescue":      {do: finalizeRescue},
+		"image.install_bootloader":    {async: true, do: nothing},
+		"rescue.finalize_rescue":      {do: retire},
 		"poll.get_hardware_info": {do: func(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
 			return a.machine.inventory()["inventory"], nil
 		}},
@@ -133,7 +133,7 @@ func verbs() map[string]verb {
 		"log.collect_system_logs": {do: func(context.Context, *Agent, arguments) (any, *agentError) {
 			return map[string]any{"system_logs": ""}, nil
 		}},
-		"system.lockdown": {do: lockdown},
+		"system.lockdown": {do: retire},
 	}
 	for _, phase := range []string{"clean", "deploy", "service"} {
 		all[phase+".get_"+phase+"_steps"] = verb{do: func(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
@@ -273,32 +273,12 @@ func (a *Agent) executeStep(ctx context.Context, phase string, told arguments) (
 	return map[string]any{phase + "_result": result, phase + "_step": raw}, nil
 }
 
-// finalizeRescue keeps the password's hash, and ends: nobody is served any more.
-func finalizeRescue(_ context.Context, a *Agent, told arguments) (any, *agentError) {
-	var password string
-	var hashed bool
-	if err := told.read("rescue_password", &password); err != nil {
-		return nil, err
-	}
-	if err := told.read("hashed", &hashed); err != nil {
-		return nil, err
-	}
-	a.machine.rescued(password, hashed)
-	a.retire()
-	return nil, nil
-}
-
-// lockdown ends the agent without a change of power.
-func lockdown(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
-	a.retire()
-	return nil, nil
-}
-
-// retire ends the agent once the answer has been given.
-func (a *Agent) retire() {
+// retire ends the agent once the answer has been given, without a change of power.
+func retire(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
 	a.machine.work.Go(func() {
 		if pause(a.machine.life, a.seconds(0.1)) == nil {
 			a.quit()
 		}
 	})
+	return nil, nil
 }

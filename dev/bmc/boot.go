@@ -5,9 +5,8 @@ package bmc
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,27 +178,12 @@ func parameters(words []string) map[string]string {
 }
 
 func download(ctx context.Context, from, to string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }() // it has been read
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", from, resp.Status)
-	}
 	f, err := os.Create(to)
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, io.LimitReader(resp.Body, maxMedium)); err != nil {
-		_ = f.Close() // the copy's error says more
-		return err
-	}
-	return f.Close()
+	_, err = fetch(ctx, from, f, maxMedium)
+	return errors.Join(err, f.Close())
 }
 
 // pause waits, or gives the context's error.

@@ -12,7 +12,6 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
@@ -60,8 +59,6 @@ type Content struct {
 	Size   int64
 	// ConfigDrive is the image of the config drive's partition.
 	ConfigDrive []byte
-	// Bootloader says that one was installed.
-	Bootloader bool
 }
 
 // hardware is what a machine is made of.
@@ -74,8 +71,6 @@ type hardware struct {
 	more        map[string][]Step
 	did         []string
 	disk        Content
-	password    string
-	hashed      bool
 }
 
 func newHardware() hardware {
@@ -94,14 +89,6 @@ func (m *Machine) Did() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.did)
-}
-
-// RescuePassword is what a ramdisk was given as a rescue's password, and whether it
-// was said to be a hash.
-func (m *Machine) RescuePassword() (password string, hashed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.password, m.hashed
 }
 
 // Can has the machine's ramdisks offer one more step.
@@ -140,12 +127,6 @@ func (m *Machine) certificate() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.told
-}
-
-func (m *Machine) rescued(password string, hashed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.password, m.hashed = password, hashed
 }
 
 // shutDown has the machine's system turn it off, or start it anew.
@@ -259,7 +240,7 @@ func (m *Machine) writeImage(ctx context.Context, told arguments) (any, *agentEr
 		return nil, trouble("ImageChecksumError", "Error verifying image checksum", fmt.Sprintf("the algorithm of %q is unknown", want))
 	}
 	check, sum := known(), sha256.New()
-	size, err := fetch(ctx, i.URLs[0], io.MultiWriter(check, sum))
+	size, err := fetch(ctx, i.URLs[0], io.MultiWriter(check, sum), maxImage)
 	if err != nil {
 		return nil, trouble("ImageDownloadError", "Error downloading image", "Download of image "+i.ID+" failed: "+err.Error())
 	}
@@ -277,8 +258,12 @@ func (m *Machine) writeImage(ctx context.Context, told arguments) (any, *agentEr
 	return fmt.Sprintf("image (%s) written to device /dev/sda ", i.ID), nil
 }
 
-// maxDrive is what fits into the partition of a config drive.
-const maxDrive = 64 << 20
+const (
+	// maxImage bounds an image, and maxDrive is what fits into the partition of a
+	// config drive.
+	maxImage = 64 << 30
+	maxDrive = 64 << 20
+)
 
 // readDrive reads a config drive: text, or where it is.
 func readDrive(ctx context.Context, drive string) ([]byte, *agentError) {
@@ -288,7 +273,7 @@ func readDrive(ctx context.Context, drive string) ([]byte, *agentError) {
 	text := []byte(drive)
 	if strings.HasPrefix(drive, "http://") || strings.HasPrefix(drive, "https://") {
 		var got bytes.Buffer
-		if _, err := fetch(ctx, drive, &got); err != nil {
+		if _, err := fetch(ctx, drive, &got, 2*maxDrive); err != nil {
 			return nil, trouble("InstanceDeployFailure", "Failed to create config drive", err.Error())
 		}
 		text = got.Bytes()
@@ -308,7 +293,8 @@ func readDrive(ctx context.Context, drive string) ([]byte, *agentError) {
 	return content, nil
 }
 
-func fetch(ctx context.Context, from string, to io.Writer) (int64, error) {
+// fetch reads what is at an address, and no more of it than most.
+func fetch(ctx context.Context, from string, to io.Writer, most int64) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return 0, err
@@ -321,7 +307,7 @@ func fetch(ctx context.Context, from string, to io.Writer) (int64, error) {
 	if resp.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("Received status code %d from %s, expected 200", resp.StatusCode, from)
 	}
-	return io.Copy(to, io.LimitReader(resp.Body, 64<<30))
+	return io.Copy(to, io.LimitReader(resp.Body, most))
 }
 
 func partitions(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
@@ -330,15 +316,4 @@ func partitions(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
 		found["root uuid"] = disk.SHA256[:8]
 	}
 	return found, nil
-}
-
-func installBootloader(_ context.Context, a *Agent, told arguments) (any, *agentError) {
-	var uuid json.RawMessage
-	if err := told.read("root_uuid", &uuid); err != nil {
-		return nil, err
-	}
-	a.machine.mu.Lock()
-	defer a.machine.mu.Unlock()
-	a.machine.disk.Bootloader = true
-	return nil, nil
 }
