@@ -18,6 +18,15 @@ func Seats(wanted [][]int) ([]int, bool) {
 	return seats, true
 }
 
+// Most is how many of the guests can have a seat at once.
+func Most(wanted [][]int) int {
+	m := match{wanted: wanted, guest: map[int]int{}}
+	for i := range wanted {
+		m.seat(i, map[int]bool{})
+	}
+	return len(m.guest)
+}
+
 // match is a bipartite matching by augmenting paths.
 type match struct {
 	wanted [][]int

@@ -147,21 +147,29 @@ func (h Host) sameSocket(cell int, on *numa.Placement) bool {
 // how many of those that it asks for it can have next to the cell, or, if it asks
 // for none, rather one without.
 func Wanted(host Host, taken Taken, requests []Request) map[int]int {
-	wanted := map[int]int{}
-	free := slices.DeleteFunc(host.free(taken), func(d Device) bool { return d.Cell == nil })
-	if len(requests) == 0 {
-		for _, d := range free {
-			wanted[*d.Cell]--
+	near := map[int][]Device{}
+	for _, d := range host.free(taken) {
+		if d.Cell != nil {
+			near[*d.Cell] = append(near[*d.Cell], d)
 		}
 	}
-	for _, r := range requests {
-		near := map[int]int{}
-		for _, d := range free {
-			if r.takes(d) && near[*d.Cell] < r.Count {
-				near[*d.Cell]++
-				wanted[*d.Cell]++
-			}
+	wanted := map[int]int{}
+	for cell, devices := range near {
+		if len(requests) == 0 {
+			wanted[cell] = -len(devices)
+			continue
 		}
+		var fits [][]int
+		for _, r := range requests {
+			var all []int
+			for i, d := range devices {
+				if r.takes(d) {
+					all = append(all, i)
+				}
+			}
+			fits = append(fits, slices.Repeat([][]int{all}, min(r.Count, len(all)))...)
+		}
+		wanted[cell] = matching.Most(fits)
 	}
 	return wanted
 }

@@ -156,6 +156,28 @@ func TestCellsAreThoseOfItsDevices(t *testing.T) {
 	}
 }
 
+// A device that two of its requests would take is one device: the guest lies where
+// both have one.
+func TestCellsOfDevicesOfOneKind(t *testing.T) {
+	t.Parallel()
+	one, two := 0, 1
+	h := Host{Cells: &numa.Host{Cells: []numa.Cell{{ID: one, Shared: numa.CPUs{0}, MemoryMB: 2048}, {ID: two, Shared: numa.CPUs{1}, MemoryMB: 1024}}}}
+	for slot, cell := range []*int{&one, &two, &two} {
+		h.Devices = append(h.Devices, Device{Address: fmt.Sprintf("0000:01:0%d.0", slot), Vendor: "10de", Product: "1eb8", Type: Standard, Cell: cell})
+	}
+	cells, err := numa.Read(map[string]string{"hw:numa_nodes": "1"}, nil, 1, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := aliases.Read(map[string]string{specAlias: "gpu:1,any:1", specPolicy: "required"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if placed, all, ok := Fit(h, nil, nil, cells, requests, numa.Limits{CPU: 1, RAM: 1}); !ok || placed.Cells[0].Host != two {
+		t.Errorf("on %+v with %v, %v; want cell %d", placed, all, ok, two)
+	}
+}
+
 // A card and its parts are not both given away, be it to one guest or to two.
 func TestACardOrItsParts(t *testing.T) {
 	t.Parallel()
