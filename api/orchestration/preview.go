@@ -139,6 +139,10 @@ func (p *preview) all(left *stacks.Budget) ([]any, error) {
 	return list, nil
 }
 
+// maxPreviewed is how long the templates of all that is nested in a stack may be
+// together in its preview, which is longer still.
+const maxPreviewed = 8 << 20
+
 // none is the id of a stack that isn't there.
 const none = "None"
 
@@ -192,7 +196,7 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := p.all(stacks.NewBudget())
+	resources, err := p.all(stacks.NewBudget(maxPreviewed))
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (d *Definition) Outside() bool {
 // as far as they can be known before anything is there: nothing else is made. What
 // is wrong with a type is told by Validate.
 func (d *Definition) Used() []*resourcetype.Type {
-	d.uses.Do(func() { d.uses.types = d.used(NewBudget()) })
+	d.uses.Do(func() { d.uses.types = d.used(NewBudget(maxInside)) })
 	return d.uses.types
 }
 
@@ -163,12 +163,12 @@ func (d *Definition) Validate() error {
 	if err := servedEnvironment(d.Environment); err != nil {
 		return err
 	}
-	return d.validate(true, NewBudget())
+	return d.validate(true, NewBudget(maxInside))
 }
 
 // ValidateTemplate is Validate without asking whether every parameter has a
 // value, nor what depends on that.
-func (d *Definition) ValidateTemplate() error { return d.validate(false, NewBudget()) }
+func (d *Definition) ValidateTemplate() error { return d.validate(false, NewBudget(maxInside)) }
 
 func (d *Definition) validate(strict bool, left *Budget) error {
 	if err := d.Template.Validate(); err != nil {

@@ -22,16 +22,17 @@ const (
 	// maxNested is how many nested stacks are looked into before anything is there:
 	// more than a stack may have resources.
 	maxNested = 2000
-	// maxInside is how long their templates may be together.
-	maxInside = 8 << 20
+	// maxInside is how long their templates may be together: no shorter than that of
+	// all members of a group.
+	maxInside = 32 << 20
 )
 
 // Budget is how much more is looked into of what is nested in a stack, so that
 // nobody's look takes for ever.
 type Budget struct{ stacks, length int }
 
-// NewBudget is what one look may take.
-func NewBudget() *Budget { return &Budget{maxNested, maxInside} }
+// NewBudget is what a look may take into templates that are so long together.
+func NewBudget(length int) *Budget { return &Budget{maxNested, length} }
 
 // spend looks into one more stack. Errors: Invalid, nothing is left for it.
 func (b *Budget) spend(t *hot.Template) error {

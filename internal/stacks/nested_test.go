@@ -35,7 +35,7 @@ func TestProvidersAreChecked(t *testing.T) {
 		"an output":   {"{type: t.yaml}", head, "", ""},
 		"itself":      {"{type: t.yaml}", head + "resources: {x: {type: t.yaml}}", "", "Recursion depth exceeds 5."},
 		"wide":        {"{type: t.yaml}", wide, "", ""},
-		"long":        {"{type: OS::Heat::ResourceChain, properties: {resources: [" + strings.Repeat("t.yaml, ", 100) + "OS::Heat::None]}}", head + "description: " + strings.Repeat("x", 100_000), "", "Maximum resources per stack exceeded."},
+		"long":        {"{type: OS::Heat::ResourceChain, properties: {resources: [" + strings.Repeat("t.yaml, ", 400) + "OS::Heat::None]}}", head + "description: " + strings.Repeat("x", 100_000), "", "Maximum resources per stack exceeded."},
 		"facade":      {"{type: OS::Heat::Value}", head, "OS::Heat::Value", "Required property value for facade OS::Heat::Value missing in provider"},
 		"mistyped":    {"{type: OS::Heat::RandomString}", head + "parameters: {length: {type: string, default: a}}", "OS::Heat::RandomString", "Property length type mismatch between facade OS::Heat::RandomString (Integer) and provider (String)"},
 		"silent":      {"{type: OS::Heat::RandomString}", head, "OS::Heat::RandomString", "Attribute value for facade OS::Heat::RandomString missing in provider"},
