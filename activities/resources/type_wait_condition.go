@@ -128,10 +128,8 @@ func (t waitCondition) heard(c *Call, h *orchestration.Resource, count int) (sig
 		return nil, "", err
 	}
 	if transport, _ := state.Properties.Get("signal_transport"); transport == unneeded && signals.Len() < count {
-		for range count - signals.Len() {
-			if _, err := stacks.Signal(h, nil); err != nil {
-				return nil, "", err
-			}
+		if err := stacks.Presume(h, count); err != nil {
+			return nil, "", err
 		}
 		c.keep(h)
 		if signals, err = stacks.Signals(h); err != nil {

@@ -116,6 +116,7 @@ resources:
   handle: {type: OS::Heat::WaitConditionHandle}
   keystone: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: HEAT_SIGNAL}}
   at_once: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: silent}, timeout: 1, count: 3}}
+  many: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: silent}, timeout: 600, count: 1000000000}}
   wrong: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: none}, timeout: 1}}
   late: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: handle}, timeout: 1}}
 `)
@@ -129,6 +130,7 @@ resources:
 	for name, want := range map[string]string{
 		"wrong":    "ValueError: resources.wrong: " + w.rows()["none"].PhysicalID + " is not a valid wait condition handle.",
 		"late":     "WaitConditionTimeout: resources.late: 0 of 1 received",
+		"many":     "RequestLimitExceeded: resources.many: Request limit exceeded: The signals of a handle are too long.",
 		"keystone": "NotSupported: resources.keystone: Signal transport HEAT_SIGNAL is not supported.",
 	} {
 		if out := w.batch(steps.Make, id(name)); out.Failed == nil || out.Failed.Reason != "Resource CREATE failed: "+want {

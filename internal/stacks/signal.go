@@ -5,6 +5,7 @@ package stacks
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -44,6 +45,33 @@ func Signal(r *orchestration.Resource, details any) (told string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if told, err = add(all, details); err != nil {
+		return "", err
+	}
+	return told, keep(r, all)
+}
+
+// Presume has a handle that nobody signals keep so many signals that all is well.
+// Errors: Invalid, there is no room for them.
+func Presume(r *orchestration.Resource, count int) error {
+	const shortest = 64 // of what is kept of a signal
+	all, err := Signals(r)
+	if err != nil {
+		return err
+	}
+	for id := 1; all.Len() < min(count, maxSignals/shortest+1); id++ {
+		if all.Has(strconv.Itoa(id)) {
+			continue // it was signalled after all
+		}
+		if _, err := add(all, value.NewMap("id", value.Int(id))); err != nil {
+			return err
+		}
+	}
+	return keep(r, all)
+}
+
+// add puts one more signal to others.
+func add(all *value.Map, details any) (told string, err error) {
 	given, ok := details.(*value.Map)
 	if !ok && value.Truth(details) {
 		return "", bad("Metadata format invalid")
@@ -60,16 +88,21 @@ func Signal(r *orchestration.Resource, details any) (told string, err error) {
 	}
 	id, _ := signal.Get("id")
 	all.Set(value.Str(id), signal.Without("id"))
-	text, err := all.MarshalJSON()
-	if err != nil {
-		return "", err
-	}
-	if len(text) > maxSignals {
-		return "", &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: The signals of a handle are too long."}
-	}
-	r.Metadata = string(text)
 	reason, _ := signal.Get("reason")
 	return "status:" + value.Str(status) + " reason:" + value.Str(reason), nil
+}
+
+// keep writes the signals of a handle.
+func keep(r *orchestration.Resource, all *value.Map) error {
+	text, err := all.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	if len(text) > maxSignals {
+		return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: The signals of a handle are too long."}
+	}
+	r.Metadata = string(text)
+	return nil
 }
 
 // signalToken is what tokens begin with that handles are signalled by.
