@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
@@ -88,18 +87,6 @@ func noConductor(name string) error {
 
 func hostname(c *baremetal.Conductor) string { return c.Hostname }
 
-// shownConductor is a conductor as clients know it.
-type shownConductor struct {
-	Hostname  string    `json:"hostname"`
-	Group     string    `json:"conductor_group"`
-	Alive     bool      `json:"alive"`
-	Drivers   []string  `json:"drivers"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
 func conductorView(r *rest.Request, wanted []string) func(*baremetal.Conductor) map[string]any {
-	return func(c *baremetal.Conductor) map[string]any {
-		return view(r, &conductorResource, &shownConductor{c.Hostname, c.Group, c.Alive, c.Drivers, c.CreatedAt, c.UpdatedAt}, c.Hostname, wanted)
-	}
+	return func(c *baremetal.Conductor) map[string]any { return view(r, &conductorResource, c, c.Hostname, wanted) }
 }

@@ -14,18 +14,19 @@ import (
 	"holdfast.dev/internal/store"
 )
 
-// Conductor is a process that works on nodes.
+// Conductor is a process that works on nodes; fields as in Node.
 type Conductor struct {
-	Hostname string
-	Group    string
+	Hostname string `json:"hostname"`
+	Group    string `json:"conductor_group"`
 	// Drivers are the hardware types that it knows.
-	Drivers []string
+	Drivers []string `json:"drivers"`
 	// DownAfter is the silence after which it counts as down; 0 is a minute.
-	DownAfter time.Duration
+	DownAfter time.Duration `json:"-"`
 
-	ID                   int64
-	Alive                bool
-	CreatedAt, UpdatedAt time.Time
+	ID        int64     `json:"-"`
+	Alive     bool      `json:"alive"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 const usualDownAfter = time.Minute
