@@ -4,8 +4,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -93,16 +91,8 @@ func (s *session) connect(ctx context.Context) (err error) {
 	if s.node, err = baremetal.HeldNode(ctx, s.db.Pool, s.engine, s.fence); err != nil {
 		return err
 	}
-	value, err := nodes.Revealed(s.box, s.node, "driver_internal_info", s.node.DriverInternalInfo)
-	if err != nil {
+	if s.known, err = nodes.Known(s.box, s.node); err != nil {
 		return err
-	}
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(text, &s.known)
-	}
-	if err != nil {
-		return fmt.Errorf("driver_internal_info of node %s: %w", s.node.UUID, err)
 	}
 	s.client, err = s.dial(s.text("agent_url"), s.text("agent_secret_token"), s.text("agent_verify_ca"))
 	return err

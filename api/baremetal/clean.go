@@ -86,7 +86,7 @@ func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[
 	if err != nil {
 		return begun{}, err
 	}
-	info, err := a.internal(n)
+	info, err := nodes.Known(a.Secrets, n)
 	if err != nil {
 		return begun{}, err
 	}

@@ -92,7 +92,7 @@ func addresses(words []string) []string {
 // no token yet gets one, which is shown now and never again.
 func (a *API) introduce(r *rest.Request, tx store.Tx, n *baremetal.Node, withToken bool) (map[string]any, error) {
 	token := any(mask)
-	info, err := a.internal(n)
+	info, err := nodes.Known(a.Secrets, n)
 	if err != nil {
 		return nil, err
 	}
@@ -123,22 +123,8 @@ func (a *API) introduce(r *rest.Request, tx store.Tx, n *baremetal.Node, withTok
 	}}, nil
 }
 
-// internal is what a node's operations and its ramdisk have written down, its
-// secrets in place.
-func (a *API) internal(n *baremetal.Node) (map[string]any, error) {
-	value, err := a.revealed(n, "driver_internal_info")
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("driver_internal_info: %w", err)
-	}
-	info := map[string]any{}
-	return info, json.Unmarshal(text, &info)
-}
-
-// setInternal is internal written, and gives the node as it is then.
+// setInternal writes what is known of a node (nodes.Known), and gives the node as it is
+// then.
 func (a *API) setInternal(r *rest.Request, tx store.Tx, n *baremetal.Node, info map[string]any) (*baremetal.Node, error) {
 	after := *n
 	var err error
@@ -219,7 +205,7 @@ func (a *API) heartbeat(r *rest.Request) (*rest.Response, error) {
 		if err != nil {
 			return err
 		}
-		info, err := a.internal(n)
+		info, err := nodes.Known(a.Secrets, n)
 		if err != nil {
 			return err
 		}

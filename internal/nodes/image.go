@@ -13,22 +13,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/pyjson"
-	"holdfast.dev/internal/secrets"
-	"holdfast.dev/internal/store/baremetal"
 )
-
-// InstanceInfo reads a node's instance_info with its secrets in place.
-func InstanceInfo(box *secrets.Box, n *baremetal.Node) (Info, error) {
-	value, err := Revealed(box, n, "instance_info", n.InstanceInfo)
-	if err != nil {
-		return Info{}, err
-	}
-	object, ok := value.(*pyjson.Object)
-	if !ok {
-		object = &pyjson.Object{}
-	}
-	return Info{n, object}, nil
-}
 
 // imageTypes are what an image may say that it is.
 var imageTypes = []string{"partition", "whole-disk"}

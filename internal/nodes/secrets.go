@@ -63,7 +63,7 @@ func show(value any, path string, secrets map[string]any) {
 	}
 }
 
-// Info is a node's driver_info as its drivers read it.
+// Info is a node's driver_info or instance_info as its drivers read it.
 type Info struct {
 	node   *baremetal.Node
 	object *pyjson.Object
@@ -71,7 +71,16 @@ type Info struct {
 
 // DriverInfo reads a node's driver_info with its secrets in place.
 func DriverInfo(box *secrets.Box, n *baremetal.Node) (Info, error) {
-	value, err := Revealed(box, n, "driver_info", n.DriverInfo)
+	return infoOf(box, n, "driver_info", n.DriverInfo)
+}
+
+// InstanceInfo reads a node's instance_info with its secrets in place.
+func InstanceInfo(box *secrets.Box, n *baremetal.Node) (Info, error) {
+	return infoOf(box, n, "instance_info", n.InstanceInfo)
+}
+
+func infoOf(box *secrets.Box, n *baremetal.Node, field string, raw json.RawMessage) (Info, error) {
+	value, err := Revealed(box, n, field, raw)
 	if err != nil {
 		return Info{}, err
 	}
@@ -80,6 +89,24 @@ func DriverInfo(box *secrets.Box, n *baremetal.Node) (Info, error) {
 		object = &pyjson.Object{}
 	}
 	return Info{n, object}, nil
+}
+
+// Known is what a node's operations and its ramdisk have written down in its
+// driver_internal_info, with its secrets in place.
+func Known(box *secrets.Box, n *baremetal.Node) (map[string]any, error) {
+	value, err := Revealed(box, n, "driver_internal_info", n.DriverInternalInfo)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(value)
+	known := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(text, &known)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("driver_internal_info of node %s: %w", n.UUID, err)
+	}
+	return known, nil
 }
 
 // get gives a value; nil if there is none.
