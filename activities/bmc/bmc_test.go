@@ -133,7 +133,9 @@ func TestAMachineThatDoesNothing(t *testing.T) {
 	w.Machine.Misbehave(sim.Idle)
 	in := w.in(provision.PowerOn)
 	in.Timeout = time.Second
-	_, err := w.activities(w.DB).Power(t.Context(), in)
+	a := w.activities(w.DB)
+	a.Patience = time.Minute
+	_, err := a.Power(t.Context(), in)
 	if f := faults.As(err); f.Code != "PowerStateFailure" || f.Message != "Failed to set node power state to power on." {
 		t.Errorf("%v", err)
 	}
