@@ -50,7 +50,7 @@ const (
 	bootSectors = 4
 )
 
-// Write makes the image in a new file.
+// Write makes the image in a new file; one that is there stays as it is.
 func Write(name string, i Image) (err error) {
 	work, err := os.MkdirTemp(filepath.Dir(name), ".iso-")
 	if err != nil {
@@ -63,7 +63,7 @@ func Write(name string, i Image) (err error) {
 		}
 	}
 	if err := finish(name, work, i); err != nil {
-		return errors.Join(fmt.Errorf("make %s: %w", name, err), os.Remove(name))
+		return fmt.Errorf("make %s: %w", name, err)
 	}
 	return nil
 }
@@ -95,7 +95,11 @@ func finish(name, work string, i Image) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}()
 	image, err := iso9660.Create(file.New(f, false), 0, 0, block, work)
 	if err != nil {
 		return err

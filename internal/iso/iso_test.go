@@ -2,6 +2,8 @@ package iso
 
 import (
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +73,10 @@ func TestWhatIsNoImage(t *testing.T) {
 	if err := os.WriteFile(name, []byte(strings.Repeat("garbage", 20000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Read(name); err == nil {
-		t.Error("garbage was read")
+	if err := Write(name, Image{Label: "x"}); err == nil {
+		t.Error("a file that was there was written")
+	}
+	if _, _, err := Read(name); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("garbage was read, or is gone: %v", err)
 	}
 }
