@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+
+	"holdfast.dev/internal/faults"
 )
 
 // quotas is what projects may have, by the path of a project's.
@@ -67,6 +69,40 @@ func TestQuotaTypes(t *testing.T) {
 		b.killed("delete "+typ, update, b.types[typ].Delete)
 		if len(service.at) != 0 {
 			t.Errorf("%s: %v is left", typ, service.at)
+		}
+	}
+}
+
+// A quota that was set and never heard of is given back too; one that was refused is
+// another's, and stays.
+func TestQuotaThatNobodyHasHeardOf(t *testing.T) {
+	t.Parallel()
+	const path = "/os-quota-sets/0123456789abcdef0123456789abcdef"
+	th := thing{name: "quota", typ: "OS::Nova::Quota", made: `{"project": "0123456789abcdef0123456789abcdef", "cores": 3}`}
+	for refused, left := range map[bool]int{false: 0, true: 1} {
+		service := &quotas{at: map[string]map[string]any{path: {"ram": 7}}}
+		b := benchOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refused && r.Method == http.MethodPut {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			service.ServeHTTP(w, r)
+		}))
+		c := b.call(th, th.made)
+		if wait, err := b.types[th.typ].Create(t.Context(), c); wait == 0 || err != nil {
+			t.Fatalf("%s, %v", wait, err)
+		}
+		if !refused {
+			b.cloud.after(0)
+		}
+		_, err := b.types[th.typ].Create(t.Context(), c)
+		if want := map[bool]faults.Kind{false: faults.Unavailable, true: faults.Forbidden}[refused]; !faults.Is(err, want) || c.PhysicalID != "" {
+			t.Fatalf("%v, and it is %q", err, c.PhysicalID)
+		}
+		b.cloud.after(-1)
+		c.Action = "DELETE"
+		if wait, err := b.types[th.typ].Delete(t.Context(), c); wait != 0 || err != nil || len(service.at) != left {
+			t.Errorf("refused %t: %s, %v, and there is %v", refused, wait, err, service.at)
 		}
 	}
 }

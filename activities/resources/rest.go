@@ -65,10 +65,12 @@ const (
 	blockedFor = 30 * time.Second
 
 	// Keys of the type's data: that all requests of an action were sent, what the
-	// resource's path was made of, and which there were before it was made.
+	// resource's path was made of, which there were before it was made, and that one is
+	// made that nothing finds.
 	sentKey   = "sent_for"
 	pathKey   = "path_of"
 	othersKey = "others"
+	madeKey   = "being_made"
 )
 
 // work is one call of a REST type.
@@ -183,14 +185,21 @@ func (t REST) Create(ctx context.Context, c *Call) (time.Duration, error) {
 	}
 	first, more := t.Type.REST.Create[0], t.Type.REST.Create[1:]
 	if c.PhysicalID == "" {
-		if w.unnoted() {
+		switch {
+		case w.unnoted():
 			return soon, w.noteOthers(ctx)
+		case t.Type.REST.Find == nil && !c.Data.Has(madeKey):
+			c.Data.Set(madeKey, true)
+			return soon, nil
 		}
 		found, err := w.find(ctx)
 		if err == nil && found == "" {
 			found, err = w.make(ctx, first)
 		}
 		if err != nil {
+			if !faults.Is(err, faults.Unavailable) {
+				c.Data = c.Data.Without(madeKey) // it is refused
+			}
 			return 0, err
 		}
 		w.is(found)
@@ -576,6 +585,9 @@ func (w *work) lost(ctx context.Context) (string, error) {
 		return "", nil // what it names isn't there
 	case err != nil:
 		return "", err
+	case w.Type.REST.Find == nil && w.call.Data.Has(madeKey):
+		id, _ := w.scope.First(w.Type.REST.ID).(string) // of those made of properties
+		return id, nil
 	}
 	return w.find(ctx)
 }
