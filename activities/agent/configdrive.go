@@ -94,7 +94,7 @@ func (s *session) drive(of *pyjson.Object) (text string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	name := filepath.Join(dir, "drive.iso")
-	if err := iso.Write(name, iso.Image{Label: "config-2", Files: files}); err != nil {
+	if err := iso.Write(name, iso.Image{Label: iso.ConfigDrive, Files: files}); err != nil {
 		return "", err
 	}
 	return pack(name)

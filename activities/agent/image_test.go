@@ -94,7 +94,7 @@ func TestAnImage(t *testing.T) {
 				names = append(names, "openstack/latest/"+name)
 			}
 			label, found, err := iso.Read(at, names...)
-			if err != nil || label != "config-2" {
+			if err != nil || label != iso.ConfigDrive {
 				t.Fatalf("%q, %v", label, err)
 			}
 			for name, want := range c.files {

@@ -17,6 +17,9 @@ import (
 	"github.com/diskfs/go-diskfs/filesystem/iso9660"
 )
 
+// ConfigDrive is the label by which a guest or an instance finds its config drive.
+const ConfigDrive = "config-2"
+
 // Image is what an image is made of.
 type Image struct {
 	// Label is the volume's name, Publisher who says to have made it.

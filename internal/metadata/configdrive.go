@@ -4,9 +4,6 @@ package metadata
 
 import "encoding/json"
 
-// Label of the file system on a config drive.
-const Label = "config-2"
-
 // ConfigDrive gives the files of the server's config drive by their paths: every
 // version of the OpenStack tree, and of the EC2 tree the last one (the older are
 // left out, as config_drive_skip_versions has it).

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/steps"
 )
 
@@ -41,7 +42,7 @@ func (g *guest) writeConfigDrive(ctx context.Context, name string) error {
 			return err
 		}
 		if err := run(ctx, "genisoimage", "-quiet", "-o", path, "-J", "-r", "-l", "-ldots", "-allow-lowercase",
-			"-allow-multidot", "-V", "config-2", dir); err != nil {
+			"-allow-multidot", "-V", iso.ConfigDrive, dir); err != nil {
 			return err
 		}
 		return broken(os.Chmod(path, 0o600))
