@@ -43,19 +43,18 @@ type exportedResource struct {
 	Data       *value.Map      `json:"resource_data"`
 }
 
-// mayAbandon refuses what the operator hasn't allowed.
-func (a *API) mayAbandon() error {
-	if a.Abandon {
-		return nil
+// abandonable is the stack of a request, if the operator has allowed that stacks are
+// abandoned.
+func (a *API) abandonable(r *rest.Request) (*orchestration.Stack, error) {
+	s, err := a.living(r)
+	if err == nil && !a.Abandon {
+		err = faults.New(faults.Invalid, "NotSupported", "Stack Abandon is not supported.")
 	}
-	return faults.New(faults.Invalid, "NotSupported", "Stack Abandon is not supported.")
+	return s, err
 }
 
 func (a *API) exportStack(r *rest.Request) (*rest.Response, error) {
-	s, err := a.living(r)
-	if err == nil {
-		err = a.mayAbandon()
-	}
+	s, err := a.abandonable(r)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +114,7 @@ func (a *API) exported(ctx context.Context, q store.Queryer, s *orchestration.St
 
 // abandonStack deletes a stack and leaves what it has made.
 func (a *API) abandonStack(r *rest.Request) (*rest.Response, error) {
-	s, err := a.living(r)
-	if err == nil {
-		err = a.mayAbandon()
-	}
+	s, err := a.abandonable(r)
 	if err != nil {
 		return nil, err
 	}
