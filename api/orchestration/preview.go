@@ -219,15 +219,11 @@ func (a *API) previewUpdate(parse parser) rest.Handler {
 		if err != nil {
 			return nil, err
 		}
-		s, next, err := a.updated(r, body, parse)
+		s, now, next, err := a.updated(r, body, parse)
 		if err != nil {
 			return nil, err
 		}
 		world, err := a.world(r, s)
-		if err != nil {
-			return nil, err
-		}
-		now, err := a.definition(r, s)
 		if err != nil {
 			return nil, err
 		}

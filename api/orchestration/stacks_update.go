@@ -47,29 +47,28 @@ func (a *API) patchStack(r *rest.Request) (*rest.Response, error) {
 // parser reads from a body what a stack is to be, by what it is.
 type parser func(*value.Map, *stacks.Definition) (*stacks.Request, error)
 
-// updated is what an update asks of a stack, if that can be carried out.
-func (a *API) updated(r *rest.Request, body *value.Map, parse parser) (s *orchestration.Stack, next *stacks.Definition, err error) {
+// updated is what a stack is, and what an update asks of it, if that can be carried out.
+func (a *API) updated(r *rest.Request, body *value.Map, parse parser) (s *orchestration.Stack, now, next *stacks.Definition, err error) {
 	if s, err = a.living(r); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	now, err := a.definition(r, s)
-	if err != nil {
-		return nil, nil, err
+	if now, err = a.definition(r, s); err != nil {
+		return nil, nil, nil, err
 	}
 	request, err := parse(body, now)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := mayUpdate(s); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if next, err = request.Define(hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, a.Types); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := a.admit(r, next); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return s, next, immutable(now, next)
+	return s, now, next, immutable(now, next)
 }
 
 func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response, error) {
@@ -77,7 +76,7 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 	if err != nil {
 		return nil, err
 	}
-	s, next, err := a.updated(r, body, parse)
+	s, _, next, err := a.updated(r, body, parse)
 	if err != nil {
 		return nil, err
 	}
