@@ -34,12 +34,10 @@ func (a *Activities) dial(at, token, certificate string) (*client, error) {
 	if at == "" {
 		return nil, notHeard()
 	}
-	guard := netguard.Policy{Use: "agent", Schemes: []string{"https"}, Allow: a.Networks, MaxBody: maxAnswer, Timeout: callTime, TLS: &tls.Config{MinVersion: tls.VersionTLS12}}
+	guard := netguard.Policy{Use: "agent", Schemes: []string{"https"}, MaxBody: maxAnswer, Timeout: callTime, HeaderTimeout: callTime,
+		TLS: &tls.Config{MinVersion: tls.VersionTLS12}}.Within(a.Networks)
 	if a.Plain {
 		guard.Schemes = append(guard.Schemes, "http")
-	}
-	if len(a.Networks) == 0 {
-		guard.Deny = netguard.Loopback
 	}
 	if certificate != "" {
 		guard.TLS.MinVersion = tls.VersionTLS13

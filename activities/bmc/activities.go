@@ -60,10 +60,7 @@ func New(db *store.DB, e *engine.Engine, box *secrets.Box, o Options) *Activitie
 			*value = usual
 		}
 	}
-	a.guard = netguard.Policy{Use: "BMC", Allow: o.Networks, MaxBody: 8 << 20, Timeout: callTime}
-	if len(o.Networks) == 0 {
-		a.guard.Deny = netguard.Loopback
-	}
+	a.guard = netguard.Policy{Use: "BMC", MaxBody: 8 << 20, Timeout: callTime}.Within(o.Networks)
 	return a
 }
 

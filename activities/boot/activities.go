@@ -61,12 +61,8 @@ var _ steps.BootActivities = (*Activities)(nil)
 
 // New makes the activities.
 func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Options) *Activities {
-	a := &Activities{db: db, engine: e, box: box, drives: drives, Options: o}
-	a.guard = netguard.Policy{Use: "boot image", Allow: o.Networks, Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}
-	if len(o.Networks) == 0 {
-		a.guard.Deny = netguard.Loopback
-	}
-	return a
+	guard := netguard.Policy{Use: "boot image", Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}.Within(o.Networks)
+	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, Options: o}
 }
 
 // Ramdisk is idempotent by the node's row of files: the operation's own file and

@@ -276,10 +276,7 @@ func isCertificate(text string) bool {
 // reachable refuses addresses that this host alone has. A name is resolved, and
 // checked again, when the ramdisk is called.
 func (a *API) reachable(at *url.URL) error {
-	guard := netguard.Policy{Use: "agent callback", Allow: a.AgentNetworks}
-	if len(a.AgentNetworks) == 0 {
-		guard.Deny = netguard.Loopback
-	}
+	guard := netguard.Policy{Use: "agent callback"}.Within(a.AgentNetworks)
 	host := strings.ToLower(strings.TrimSuffix(at.Hostname(), "."))
 	address, err := netip.ParseAddr(host)
 	switch {

@@ -3,6 +3,7 @@ package netguard
 // The policy, its dialer and its HTTP client.
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -39,9 +40,11 @@ type Policy struct {
 	TLS *tls.Config
 	// Timeout bounds a request from the connect to the last byte; 0 is a minute.
 	Timeout time.Duration
+	// HeaderTimeout bounds the wait for an answer to begin; 0 is half a minute.
+	HeaderTimeout time.Duration
 }
 
-// dialTime bounds the wait for one connection, headerTime that for an answer to begin.
+// dialTime bounds the wait for one connection, headerTime is what HeaderTimeout usually is.
 const (
 	dialTime   = 10 * time.Second
 	headerTime = 30 * time.Second
@@ -88,6 +91,15 @@ func (p Policy) Check(address netip.AddrPort) error {
 	return nil
 }
 
+// Within is the policy for networks that an operator names; without any, every one is
+// reached but the machine's own.
+func (p Policy) Within(networks []netip.Prefix) Policy {
+	if p.Allow = networks; len(networks) == 0 {
+		p.Deny = Loopback
+	}
+	return p
+}
+
 // Dialer connects within the policy: each address that a name resolves to is
 // checked right before the connect.
 func (p Policy) Dialer() *net.Dialer {
@@ -111,13 +123,9 @@ func (p Policy) Client() *http.Client {
 	if p.TLS != nil {
 		transport.TLSClientConfig = p.TLS.Clone()
 	}
-	transport.ResponseHeaderTimeout = headerTime
+	transport.ResponseHeaderTimeout = cmp.Or(p.HeaderTimeout, headerTime)
 	transport.MaxResponseHeaderBytes = 64 << 10
-	timeout := p.Timeout
-	if timeout == 0 {
-		timeout = time.Minute
-	}
-	return &http.Client{Transport: guarded{p, transport}, Timeout: timeout, CheckRedirect: p.redirect}
+	return &http.Client{Transport: guarded{p, transport}, Timeout: cmp.Or(p.Timeout, time.Minute), CheckRedirect: p.redirect}
 }
 
 // secrets are headers that must not follow a redirect to another place.

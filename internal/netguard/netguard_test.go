@@ -30,6 +30,8 @@ func TestCheck(t *testing.T) {
 		{inside, "10.1.2.3:9999", true}, {inside, "10.2.0.1:9999", false}, {inside, "93.184.216.34:443", false},
 		{operator, "127.0.0.1:9292", true}, {operator, "169.254.169.254:80", false}, {operator, "[::ffff:169.254.169.254]:80", false},
 		{Policy{Use: "test", Allow: prefixes("169.254.169.254/32")}, "169.254.169.254:80", true},
+		{operator.Within(nil), "10.1.2.3:443", true}, {operator.Within(nil), "127.0.0.1:443", false},
+		{operator.Within(prefixes("127.0.0.0/8")), "127.0.0.1:443", true}, {operator.Within(prefixes("127.0.0.0/8")), "10.1.2.3:443", false},
 	} {
 		err := c.policy.Check(netip.MustParseAddrPort(c.address))
 		if (err == nil) != c.want || err != nil && !faults.Is(err, faults.Forbidden) {
@@ -131,5 +133,9 @@ func TestBounds(t *testing.T) {
 	}
 	if _, err := read("/slow"); err == nil {
 		t.Error("an answer that never comes is waited for")
+	}
+	client = Policy{Use: "test", HeaderTimeout: 10 * time.Millisecond}.Client()
+	if _, err := read("/slow"); err == nil || !strings.Contains(err.Error(), "awaiting response headers") {
+		t.Errorf("an answer that doesn't begin is waited for: %v", err)
 	}
 }
