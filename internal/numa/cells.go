@@ -82,9 +82,13 @@ func (s *source) even(nodes int, pinned CPUs) ([]Wanted, error) {
 		return nil, faults.New(faults.Invalid, "ImageNUMATopologyAsymmetric",
 			"Instance CPUs and/or memory cannot be evenly distributed across instance NUMA nodes. Explicit assignment of CPUs and memory to nodes is required")
 	}
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
 	each, cells := s.vcpus/nodes, make([]Wanted, nodes)
 	for i := range cells {
-		cells[i] = wanted(upTo(s.vcpus)[i*each:(i+1)*each], pinned, s.memoryMB/int64(nodes))
+		cells[i] = wanted(all[i*each:(i+1)*each], pinned, s.memoryMB/int64(nodes))
 	}
 	return cells, nil
 }
@@ -94,8 +98,12 @@ func wanted(cpus, pinned CPUs, memoryMB int64) Wanted {
 }
 
 func (s *source) described(cpus []CPUs, memory []int64, pinned CPUs) ([]Wanted, error) {
+	left, err := s.all()
+	if err != nil {
+		return nil, err
+	}
 	var cells []Wanted
-	left, total := upTo(s.vcpus), int64(0)
+	var total int64
 	for i := range cpus {
 		for _, cpu := range cpus[i] {
 			switch {

@@ -14,7 +14,8 @@ import (
 // CPUs is a set of CPUs' numbers, in order and each once.
 type CPUs []int
 
-// MaxCPU bounds the numbers that a text may name: more than any machine has.
+// MaxCPU bounds the numbers that a text may name and a guest on cells may have: more
+// than any machine has.
 const MaxCPU = 1 << 14
 
 // ParseCPUs reads a set such as "0-3,^2,8". Errors: Invalid, with the original's

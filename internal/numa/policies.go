@@ -80,7 +80,7 @@ func (s *source) pinned(r *Request, mask, realtime CPUs) (CPUs, error) {
 		if mask != nil {
 			return nil, errMaskWithoutMixed
 		}
-		return upTo(s.vcpus), nil
+		return s.all()
 	case Mixed:
 		if (mask == nil) == (realtime == nil) {
 			return nil, faults.New(faults.Invalid, "RequiredMixedOrRealtimeCPUMask",
@@ -159,6 +159,15 @@ func (s *source) emulatorThreads() (EmulatorThreads, error) {
 // tuple writes names as Python does.
 func tuple(names []string) string { return "('" + strings.Join(names, "', '") + "')" }
 
+// all are the guest's CPUs. Errors: Invalid for more than any machine has, before
+// they are counted out.
+func (s *source) all() (CPUs, error) {
+	if s.vcpus > MaxCPU {
+		return nil, faults.New(faults.Invalid, "ImageNUMATopologyCPUOutOfRange", "CPU number %d is larger than max %d", s.vcpus-1, MaxCPU-1)
+	}
+	return upTo(s.vcpus), nil
+}
+
 // mask reads CPUs of the guest; one that begins with an exclusion is of all.
 func (s *source) mask(text string) (CPUs, error) {
 	if text = strings.TrimSpace(text); strings.HasPrefix(text, "^") {
@@ -172,8 +181,12 @@ func (s *source) dedicatedMask() (CPUs, error) {
 	if text == "" {
 		return nil, nil
 	}
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
 	cpus, err := s.mask(text)
-	switch all := upTo(s.vcpus); {
+	switch {
 	case err != nil:
 		return nil, err
 	case len(cpus) == 0 || len(all.Less(cpus)) == 0:
@@ -196,10 +209,12 @@ func (s *source) realtime() (CPUs, error) {
 	if image != "" {
 		mask = image
 	}
-	all := upTo(s.vcpus)
+	all, err := s.all()
+	if err != nil {
+		return nil, err
+	}
 	cpus := all
 	if mask != "" {
-		var err error
 		if cpus, err = s.mask(mask); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package numa
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,39 @@ func TestRead(t *testing.T) {
 	} {
 		flavor, image := specs(asked)
 		r, err := Read(flavor, image, 4, 1024)
+		got := fmt.Sprint(r)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s\nwant %s", asked, got, want)
+		}
+	}
+}
+
+// A flavor may have more CPUs than any machine: they are not counted out, whatever
+// is asked for them.
+func TestReadOfMoreThanAnyMachineHas(t *testing.T) {
+	t.Parallel()
+	const tooMany = "CPU number 2147483646 is larger than max 16383"
+	for asked, want := range map[string]string{
+		"":                                            "<nil>",
+		"hw:cpu_policy=shared":                        "<nil>",
+		"resources:VCPU=2147483647":                   "<nil>",
+		"hw:cpu_policy=dedicated":                     tooMany,
+		"hw_cpu_policy=dedicated":                     tooMany,
+		"resources:PCPU=2147483647":                   tooMany,
+		"hw:numa_nodes=1":                             tooMany,
+		"hw_numa_nodes=2147483647":                    tooMany,
+		"hw:mem_page_size=small":                      tooMany,
+		"hw:cpu_realtime=yes":                         tooMany,
+		"hw:cpu_dedicated_mask=^0":                    tooMany,
+		"hw:cpu_policy=mixed hw:cpu_dedicated_mask=0": tooMany,
+		"hw:numa_nodes=1 hw:numa_cpus.0=0-3 hw:numa_mem.0=2147483647":     tooMany,
+		"hw:cpu_policy=mixed hw:cpu_realtime=yes hw:cpu_realtime_mask=^0": tooMany,
+	} {
+		flavor, image := specs(asked)
+		r, err := Read(flavor, image, math.MaxInt32, math.MaxInt32)
 		got := fmt.Sprint(r)
 		if err != nil {
 			got = err.Error()

@@ -3,8 +3,12 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
+	"strconv"
 	"testing"
+
+	"holdfast.dev/internal/faults"
 )
 
 // able is a host that passes every filter of an empty request.
@@ -167,6 +171,17 @@ func TestBadRequirementsAreRefused(t *testing.T) {
 		if err := r.Apply(map[string]string{specs[0]: specs[1]}, nil); err == nil || err.Error() != want {
 			t.Errorf("%v: %v, want %s", specs, err, want)
 		}
+	}
+}
+
+// Groups ask together for no more than can be counted: a sum that wraps round would
+// ask for less than nothing.
+func TestResourcesThatCantBeSummedAreRefused(t *testing.T) {
+	t.Parallel()
+	var r Request
+	most := strconv.Itoa(math.MaxInt64)
+	if err := r.Apply(map[string]string{"resources1:MEMORY_MB": most, "resources2:MEMORY_MB": most}, nil); !faults.Is(err, faults.Invalid) {
+		t.Errorf("%v, r.MemoryMB %d", err, r.MemoryMB)
 	}
 }
 

@@ -3,6 +3,7 @@ package scheduler
 // What a flavor's extra specs and an image's properties ask of a host.
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,8 +39,9 @@ const (
 // resources (which replace what the flavor itself says of CPUs, memory and
 // disk), NUMA cells with CPUs that are pinned (which are not among those that
 // count as room), and what is wanted of aggregates and properties. faults.Invalid for
-// a resource that is no number and a trait that is neither required nor
-// forbidden; extraspecs.Check has refused both for flavors made with it.
+// a resource that is no number, or with the others of its class more than any is, and
+// for a trait that is neither required nor forbidden; of flavors made with it,
+// extraspecs.Check has refused the first and the last.
 func (r *Request) Apply(extraSpecs, image map[string]string) error {
 	r.Image = image
 	need := Requirements{Resources: map[string]int64{}, Aggregate: map[string]want{}, Capabilities: map[string]want{}}
@@ -50,7 +52,7 @@ func (r *Request) Apply(extraSpecs, image map[string]string) error {
 			need.Capabilities["cpu_info:maxphysaddr:bits"] = want(">= " + value)
 		case strings.HasPrefix(space, resourcesSpace) && name != "":
 			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n < 0 {
+			if err != nil || n < 0 || n > math.MaxInt64-need.Resources[name] {
 				return faults.New(faults.Invalid, "InvalidExtraSpec", "extra spec %s: %q is no amount of a resource", key, value)
 			}
 			need.Resources[name] += n
