@@ -3,7 +3,7 @@ package hostlink
 // Disks from host to host: what the destination does. It copies piece by piece,
 // each under a pass of its own and checked by its digest, and goes on where an
 // earlier call has stopped; a disk gets its name when the digest of all of it is
-// the source's.
+// the source's. A source whose folder this host sees is read there.
 
 import (
 	"bytes"
@@ -46,7 +46,8 @@ type PullSource struct{ HostID, Address string }
 
 // Pulled is what a call has done.
 type Pulled struct {
-	// Shared says that both hosts see the same folder: nothing was copied.
+	// Shared says that this host sees the source's folder: nothing went over the
+	// link.
 	Shared bool
 	// Bytes is what went over the link in this call.
 	Bytes int64
@@ -71,22 +72,26 @@ func (p *Puller) Pull(ctx context.Context, from PullSource, serverID, folder str
 	if len(m.Disks) > maxDisks || !strings.HasPrefix(m.Marker, markerPrefix) || !isName(m.Marker) {
 		return Pulled{}, faults.New(faults.Internal, "HostLink", "the host describes the disks of server %s as none can be", serverID)
 	}
-	switch _, err := os.Stat(filepath.Join(folder, m.Marker)); {
-	case err == nil:
-		return Pulled{Shared: true}, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return Pulled{}, unreadable(err)
-	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return Pulled{}, unreadable(err)
 	}
-	var done Pulled
+	seen, err := folderWith(filepath.Dir(folder), serverID, m.Marker)
+	if err != nil {
+		return Pulled{}, unreadable(err)
+	}
+	var disks origin = linked{Puller: p, from: from, serverID: serverID}
+	if seen != "" {
+		disks = shared(seen)
+	}
+	done := Pulled{Shared: seen != ""}
 	for _, disk := range m.Disks {
 		if !isName(disk.Name) || strings.HasPrefix(disk.Name, ".") || disk.Size < 0 {
 			return done, faults.New(faults.Internal, "HostLink", "the host has a disk %q, which is no name", disk.Name)
 		}
-		n, err := p.pullDisk(ctx, from, serverID, folder, disk, alive)
-		done.Bytes += n
+		n, err := p.pullDisk(ctx, disks, folder, disk, alive)
+		if !done.Shared {
+			done.Bytes += n
+		}
 		if err != nil {
 			return done, err
 		}
@@ -94,12 +99,52 @@ func (p *Puller) Pull(ctx context.Context, from PullSource, serverID, folder str
 	return done, nil
 }
 
+// folderWith finds the one of a server's folders that has the marker, "" if this
+// host sees none such: each host's is called after the server.
+func folderWith(guests, serverID, marker string) (string, error) {
+	entries, err := os.ReadDir(guests)
+	if err != nil {
+		return "", err
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), serverID) {
+			continue
+		}
+		path := filepath.Join(guests, entry.Name())
+		switch _, err := os.Stat(filepath.Join(path, marker)); {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+	}
+	return "", nil
+}
+
 // isName says that a name stays in its folder.
 func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && filepath.Base(name) == name && !strings.ContainsRune(name, 0)
 }
 
-func (p *Puller) pullDisk(ctx context.Context, from PullSource, serverID, folder string, disk diskFile, alive func()) (sent int64, err error) {
+// origin is where disks come from.
+type origin interface {
+	// piece reads length bytes of a disk.
+	piece(ctx context.Context, name string, at, length int64) ([]byte, error)
+	// digest is that of a whole disk.
+	digest(ctx context.Context, name string) (string, error)
+}
+
+// linked is a guest's folder on another host.
+type linked struct {
+	*Puller
+	from     PullSource
+	serverID string
+}
+
+// shared is one that this host sees.
+type shared string
+
+func (p *Puller) pullDisk(ctx context.Context, from origin, folder string, disk diskFile, alive func()) (sent int64, err error) {
 	path, part := filepath.Join(folder, disk.Name), filepath.Join(folder, partPrefix+disk.Name)
 	if _, err := os.Stat(path); err == nil {
 		return 0, nil
@@ -118,7 +163,7 @@ func (p *Puller) pullDisk(ctx context.Context, from PullSource, serverID, folder
 		have = 0
 	}
 	for have < disk.Size {
-		piece, err := p.piece(ctx, from, serverID, disk.Name, have, min(disk.Size-have, p.chunk))
+		piece, err := from.piece(ctx, disk.Name, have, min(disk.Size-have, p.chunk))
 		if err != nil {
 			return sent, err
 		}
@@ -132,7 +177,7 @@ func (p *Puller) pullDisk(ctx context.Context, from PullSource, serverID, folder
 	if err := file.Truncate(disk.Size); err != nil {
 		return sent, unreadable(err)
 	}
-	if err := p.verify(ctx, from, serverID, disk.Name, file, alive); err != nil {
+	if err := verify(ctx, from, disk.Name, file, alive); err != nil {
 		if faults.Is(err, faults.Unavailable) && errors.Is(err, errDamaged) {
 			err = errors.Join(err, os.Remove(part))
 		}
@@ -156,34 +201,68 @@ func place(file *os.File, piece []byte, at int64) error {
 	return err
 }
 
-// piece fetches length bytes of a disk and checks their digest.
-func (p *Puller) piece(ctx context.Context, from PullSource, serverID, name string, at, length int64) (piece []byte, err error) {
+// piece fetches the bytes and checks their digest.
+func (l linked) piece(ctx context.Context, name string, at, length int64) (piece []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, chunkTime)
 	defer cancel()
-	err = p.ask(ctx, from, serverID, diskRead(name), fmt.Sprintf("bytes=%d-%d", at, at+length-1), func(resp *http.Response) error {
+	err = l.ask(ctx, l.from, l.serverID, diskRead(name), fmt.Sprintf("bytes=%d-%d", at, at+length-1), func(resp *http.Response) error {
 		if piece, err = io.ReadAll(io.LimitReader(resp.Body, length+1)); err != nil {
 			return faults.Wrap(err, faults.Unavailable, "HostLink", "the host hung up")
 		}
 		sum := sha256.Sum256(piece)
 		if int64(len(piece)) != length || hex.EncodeToString(sum[:]) != resp.Header.Get(digestHeader) {
-			return faults.Wrap(errDamaged, faults.Unavailable, "DiskDamaged", "a piece of disk %s of server %s came damaged", name, serverID)
+			return damaged("a piece of disk " + name)
 		}
 		return nil
 	})
 	return piece, err
 }
 
+func (l linked) digest(ctx context.Context, name string) (sum string, err error) {
+	err = l.ask(ctx, l.from, l.serverID, digestRead(name), "", func(resp *http.Response) error {
+		return readJSON(resp.Body, 1<<10, &sum)
+	})
+	return sum, err
+}
+
+func (folder shared) piece(_ context.Context, name string, at, length int64) ([]byte, error) {
+	file, err := os.Open(filepath.Join(string(folder), name))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer file.Close()
+	piece := make([]byte, length)
+	if _, err := file.ReadAt(piece, at); err != nil {
+		return nil, unreadable(err)
+	}
+	return piece, nil
+}
+
+func (folder shared) digest(ctx context.Context, name string) (string, error) {
+	file, err := os.Open(filepath.Join(string(folder), name))
+	if err != nil {
+		return "", unreadable(err)
+	}
+	defer file.Close()
+	sum, err := digestOf(ctx, file)
+	if err != nil {
+		return "", unreadable(err)
+	}
+	return sum, nil
+}
+
 var errDamaged = errors.New("the digest is another")
 
+func damaged(what string) error {
+	return faults.Wrap(errDamaged, faults.Unavailable, "DiskDamaged", "%s came damaged", what)
+}
+
 // verify compares the digests of a whole disk; both hosts read it meanwhile.
-func (p *Puller) verify(ctx context.Context, from PullSource, serverID, name string, file *os.File, alive func()) error {
+func verify(ctx context.Context, from origin, name string, file *os.File, alive func()) error {
 	ctx, cancel := context.WithTimeout(ctx, digestTime)
 	defer cancel()
 	defer beating(alive)()
-	var want string
-	err := p.ask(ctx, from, serverID, digestRead(name), "", func(resp *http.Response) error {
-		return readJSON(resp.Body, 1<<10, &want)
-	})
+	want, err := from.digest(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -195,7 +274,7 @@ func (p *Puller) verify(ctx context.Context, from PullSource, serverID, name str
 	case err != nil:
 		return unreadable(err)
 	case have != want:
-		return faults.Wrap(errDamaged, faults.Unavailable, "DiskDamaged", "disk %s of server %s came damaged", name, serverID)
+		return damaged("disk " + name)
 	}
 	return nil
 }

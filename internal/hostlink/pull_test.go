@@ -182,17 +182,49 @@ func (f flipping) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func TestASharedFolderIsNotCopied(t *testing.T) {
+// A host that sees the source's folder reads the disks there, and goes on where it
+// was killed; the folder may be its own as well.
+func TestWhatIsSharedGoesOverNoLink(t *testing.T) {
 	t.Parallel()
 	p := newPulling(t)
-	p.to = p.folder
+	p.to = filepath.Join(filepath.Dir(p.to), "a.host.1")
+	guests := filepath.Dir(p.to)
+	if err := os.MkdirAll(guests, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(p.folder, filepath.Join(guests, "a")); err != nil {
+		t.Fatal(err)
+	}
+	for killed := 0; ; killed++ {
+		ctx, kill := context.WithCancel(t.Context())
+		done, err := p.puller.Pull(ctx, p.source, "a", p.to, kill)
+		kill()
+		if err == nil && done.Shared && done.Bytes == 0 {
+			break
+		}
+		if err == nil || killed > 4 {
+			t.Fatalf("killed %d times: %+v, %v", killed, done, err)
+		}
+	}
+	p.wantWhole()
+	p.to = filepath.Join(guests, "a")
 	for range 2 {
 		if done, err := p.pull(); err != nil || !done.Shared || done.Bytes != 0 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	}
+	p.wantWhole()
 	if found, _ := filepath.Glob(filepath.Join(p.folder, markerPrefix+"*")); len(found) != 1 {
 		t.Errorf("markers %v", found)
+	}
+
+	// A marker of another server's is none.
+	if err := os.Rename(filepath.Join(guests, "a"), filepath.Join(guests, "b")); err != nil {
+		t.Fatal(err)
+	}
+	p.to = filepath.Join(guests, "a")
+	if done, err := p.pull(); err != nil || done.Shared || done.Bytes != int64(len(p.content)) {
+		t.Errorf("of what is not seen: %+v, %v", done, err)
 	}
 }
 

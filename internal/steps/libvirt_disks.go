@@ -22,7 +22,8 @@ type FetchIn struct {
 
 // FetchOut is what has come.
 type FetchOut struct {
-	// Shared says that both hosts see the same folder, so that nothing was copied.
+	// Shared says that both hosts see the same storage, so that nothing went over
+	// the link.
 	Shared bool `json:"shared,omitempty"`
 	// Bytes went from host to host in the call that ended it.
 	Bytes int64 `json:"bytes,omitempty"`

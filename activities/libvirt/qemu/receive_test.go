@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +16,20 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/steps"
 )
 
 // still opens a host without a libvirtd; nothing runs there.
 func still(t *testing.T) *Driver {
 	t.Helper()
-	d, err := New(Options{StateDir: t.TempDir(), Socket: filepath.Join(t.TempDir(), "none")})
+	return stillIn(t, t.TempDir(), "")
+}
+
+// stillIn opens one that has its guests in a folder, which others may have too.
+func stillIn(t *testing.T, folder, hostID string) *Driver {
+	t.Helper()
+	d, err := New(Options{HostID: hostID, StateDir: folder, Socket: filepath.Join(t.TempDir(), "none")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,5 +147,85 @@ func TestDisksAreMadeFitWhereTheyComeTo(t *testing.T) {
 	}
 	if info := qemuImg(t, "info", to.file(rootFile)); !strings.Contains(info, "virtual size: 2 GiB") {
 		t.Errorf("the root disk is\n%s", info)
+	}
+}
+
+// resting serves the disks of a host whose guests all stand still.
+type resting struct {
+	hostlink.Guests
+	driver *Driver
+}
+
+func (r resting) Disks(ctx context.Context, serverID string) (hostlink.GuestDisks, error) {
+	return r.driver.Disks(ctx, serverID)
+}
+
+// Two hosts that keep their guests in one folder have folders of their own in it:
+// the disks are copied there, not over the link, and the source's stay as they are.
+func TestDisksOnSharedStorageGoOverNoLink(t *testing.T) {
+	t.Parallel()
+	storage, id := t.TempDir(), uuid.NewString()
+	source, dest := stillIn(t, storage, "source"), stillIn(t, storage, "dest")
+	spec := steps.ServerSpec{ServerID: id, VCPUs: 1, MemoryMB: 64, RootGB: 1, ImageID: "image"}
+	from, err := source.guest(id)
+	if err == nil {
+		err = from.open(spec)
+	}
+	if err == nil {
+		err = os.WriteFile(from.file(baseFile), bytes.Repeat([]byte("base"), mib/4), 0o600)
+	}
+	if err == nil {
+		err = from.makeDisks(t.Context(), spec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	qemuIO(t, from.file(rootFile), "write -P 7 65536 65536")
+	before, err := os.ReadFile(from.file(rootFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := hostlink.CreateKey(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := hostlink.Listen("127.0.0.1:0", "source", key, resting{driver: source}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	puller := hostlink.NewPuller(key, "dest")
+	spec.RootGB = 2
+	for range 2 {
+		err := dest.Receive(t.Context(), spec, func(ctx context.Context, folder string) error {
+			done, err := puller.Pull(ctx, hostlink.PullSource{HostID: "source", Address: listener.Address()}, id, folder, func() {})
+			if !done.Shared || done.Bytes != 0 || folder == from.dir {
+				t.Errorf("%+v into %s", done, folder)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	to, err := dest.guest(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qemuIO(t, to.file(rootFile), "read -P 7 65536 65536")
+	if info := qemuImg(t, "info", to.file(rootFile)); !strings.Contains(info, "virtual size: 2 GiB") {
+		t.Errorf("the root disk is\n%s", info)
+	}
+	if after, err := os.ReadFile(from.file(rootFile)); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the source's disk has changed (%v)", err)
+	}
+}
+
+// qemuIO does something to a disk that succeeds.
+func qemuIO(t *testing.T, disk, command string) {
+	t.Helper()
+	said, err := exec.Command("qemu-io", "-f", "qcow2", "-c", command, disk).CombinedOutput()
+	if err != nil || bytes.Contains(said, []byte("failed")) {
+		t.Fatalf("qemu-io %s: %v: %s", command, err, said)
 	}
 }
