@@ -51,6 +51,18 @@ func (g *traveller) written(host, from int) int {
 	}
 }
 
+// has says what the guest is made of.
+func (g *traveller) has(host, vcpus, memoryMB int) {
+	g.t.Helper()
+	said := strings.Join(strings.Fields(g.virsh(host, "dominfo", g.domain())), " ")
+	if want := fmt.Sprintf("CPU(s): %d ", vcpus); !strings.Contains(said, want) {
+		g.t.Errorf("want %s: %s", want, said)
+	}
+	if want := fmt.Sprintf("Max memory: %d KiB ", memoryMB<<10); !strings.Contains(said, want) {
+		g.t.Errorf("want %s: %s", want, said)
+	}
+}
+
 // TestColdMovesOfHosts: what a guest has written is there after each move, and the
 // hosts have nothing of it but where it is.
 func TestColdMovesOfHosts(t *testing.T) {
@@ -100,6 +112,58 @@ func TestColdMovesOfHosts(t *testing.T) {
 	}
 	g.run("server", "start", "traveller")
 	g.goneOn(0, "m1.tiny", 0)
+	g.took()
+	g.run("server", "delete", "--wait", "traveller")
+	c.clean()
+	c.interrupt()
+}
+
+// TestResizesDownOfHosts: a guest gets fewer processors and less memory and keeps
+// its disk, or has what it had when that is reverted. A smaller disk is refused
+// before anything is touched.
+func TestResizesDownOfHosts(t *testing.T) {
+	c, g := newTraveller(t)
+	for name, size := range map[string][3]string{"twin": {"2", "256", "2"}, "slim": {"1", "128", "2"}, "diskless": {"1", "128", "0"}} {
+		g.run("flavor", "create", "--vcpus", size[0], "--ram", size[1], "--disk", size[2], name)
+	}
+	n := g.written(0, 0)
+
+	g.run("server", "resize", "--flavor", "twin", "traveller")
+	g.awaits(1, "twin")
+	g.run("server", "resize", "confirm", "traveller")
+	n = g.goneOn(1, "twin", n)
+	g.has(1, 2, 256)
+
+	g.run("server", "resize", "--flavor", "slim", "traveller")
+	g.awaits(0, "slim")
+	g.has(0, 1, 128)
+	g.run("server", "resize", "revert", "traveller")
+	n = g.goneOn(1, "twin", n)
+	g.has(1, 2, 256)
+
+	g.run("server", "resize", "--flavor", "slim", "traveller")
+	g.awaits(0, "slim")
+	g.run("server", "resize", "confirm", "traveller")
+	n = g.goneOn(0, "slim", n)
+	g.has(0, 1, 128)
+
+	up := g.uptime(0)
+	g.refused("Resize to zero disk flavor is not allowed.", "server", "resize", "--flavor", "diskless", "traveller")
+	g.run("server", "resize", "--flavor", "m1.nano", "traveller")
+	g.became("error")
+	const why = "Resize error: Unable to resize disk down."
+	if o := g.operations()[0]; o.verb() != "resize" || o.State != "failed" || o.Message != why {
+		t.Errorf("a smaller disk: %+v; want %s", o, why)
+	}
+	g.goneOn(0, "slim", n)
+	g.has(0, 1, 128)
+	if now := g.uptime(0); now < up {
+		t.Errorf("the guest has booted anew: uptime %.1f s, and %.1f s", up, now)
+	}
+	g.run("server", "stop", "traveller")
+	g.becomes("traveller", "SHUTOFF")
+	g.whole(0)
+	g.took()
 	g.run("server", "delete", "--wait", "traveller")
 	c.clean()
 	c.interrupt()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,28 +104,56 @@ func (g *traveller) uptime(host int) float64 {
 	return up
 }
 
+// operation is one on the guest.
+type operation struct {
+	ID, State, Message string
+	Created            time.Time  `json:"created_at"`
+	Finished           *time.Time `json:"finished_at"`
+}
+
+// verb is what it does.
+func (o operation) verb() string { return strings.Split(o.ID, "/")[2] }
+
+// asks puts a question about operations to the command line.
+func (g *traveller) asks(into any, args ...string) {
+	g.t.Helper()
+	out, err := exec.Command(os.Getenv(binaryKey), append([]string{"--config", g.cloud.Config, "operations"}, args...)...).Output()
+	if err == nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
+		g.t.Fatalf("holdfast operations %v: %v", args, err)
+	}
+}
+
+// operations are those on the guest, the newest first.
+func (g *traveller) operations() (all []operation) {
+	g.t.Helper()
+	g.asks(&all, "list", "--json")
+	return slices.DeleteFunc(all, func(o operation) bool { return !strings.HasPrefix(o.ID, "server/"+g.id+"/") })
+}
+
+// took says how long the operations on the guest have taken.
+func (g *traveller) took() {
+	g.t.Helper()
+	all := g.operations()
+	slices.Reverse(all)
+	for _, o := range all {
+		if o.Finished != nil {
+			g.t.Logf("took %.1f s: %s, %s", o.Finished.Sub(o.Created).Seconds(), o.verb(), o.State)
+		}
+	}
+}
+
 // told gives what the operations on the guest say of how long it stood still.
 func (g *traveller) told() (downtimes []string) {
 	g.t.Helper()
-	ask := func(args ...string) []byte {
-		out, err := exec.Command(os.Getenv(binaryKey), append([]string{"--config", g.cloud.Config, "operations"}, args...)...).Output()
-		if err != nil {
-			g.t.Fatalf("holdfast operations %v: %v", args, err)
-		}
-		return out
-	}
-	var operations []struct{ ID, Kind string }
-	if err := json.Unmarshal(ask("list", "--json"), &operations); err != nil {
-		g.t.Fatal(err)
-	}
-	for _, o := range operations {
-		if !strings.Contains(o.ID, "/live-migrate/") {
+	for _, o := range g.operations() {
+		if o.verb() != "live-migrate" {
 			continue
 		}
 		var story struct{ Events []struct{ Message string } }
-		if err := json.Unmarshal(ask("show", o.ID, "--json"), &story); err != nil {
-			g.t.Fatal(err)
-		}
+		g.asks(&story, "show", o.ID, "--json")
 		for _, e := range story.Events {
 			if strings.Contains(e.Message, "stood still for") {
 				downtimes = append(downtimes, e.Message)
@@ -215,15 +244,19 @@ func (g *traveller) whole(host int) {
 
 // TestLiveMigrationOfHosts: a guest that writes to disk and memory goes to the
 // other host with its disks, stays where it is when that is aborted, and comes
-// back when that is forced to complete.
+// back when that is forced to complete. Its volume, which no host has, goes on to
+// be where the guest is.
 func TestLiveMigrationOfHosts(t *testing.T) {
 	c, g := newTraveller(t)
 	g.on(0)
+	g.pack()
+	g.uses(0, 1)
 	up, began := g.uptime(0), time.Now()
 
 	g.run("server", "migrate", "--live-migration", "--block-migration", "--wait", "traveller")
 	g.became("completed")
 	g.on(1)
+	g.uses(1, 2)
 	t.Logf("the client waited for %.1f s", time.Since(began).Seconds())
 	now, passed := g.uptime(1), time.Since(began).Seconds()
 	t.Logf("uptime %.1f s, and %.1f s after %.1f s", up, now, passed)
@@ -235,6 +268,7 @@ func TestLiveMigrationOfHosts(t *testing.T) {
 	g.run("server", "migration", "abort", "traveller", number)
 	g.became("cancelled")
 	g.on(1)
+	g.uses(1, 3)
 
 	number = g.leave(1, 4)
 	g.run("server", "migration", "force", "complete", "traveller", number)
@@ -244,6 +278,7 @@ func TestLiveMigrationOfHosts(t *testing.T) {
 		t.Errorf("the guest has booted anew: uptime %.1f s, and %.1f s", now, again)
 	}
 	g.counts(0)
+	g.uses(0, 4)
 	stood := g.told()
 	if len(stood) != 2 { // once there, and once back
 		t.Errorf("of two moves was told: %q", stood)
@@ -254,7 +289,9 @@ func TestLiveMigrationOfHosts(t *testing.T) {
 	g.run("server", "stop", "traveller")
 	g.becomes("traveller", "SHUTOFF")
 	g.whole(0)
+	g.took()
 	g.run("server", "delete", "--wait", "traveller")
+	g.run("volume", "delete", "luggage")
 	c.clean()
 	c.interrupt()
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,17 +38,28 @@ func (c *cloud) shareStorage(count int) {
 	}
 }
 
-// hasVolume waits until the guest has its volume on a host.
-func (g *traveller) hasVolume(host int) {
+// pack gives the guest a volume.
+func (g *traveller) pack() {
+	g.t.Helper()
+	g.run("volume", "create", "--size", "1", "luggage")
+	g.run("server", "add", "volume", "traveller", "luggage")
+}
+
+// uses waits until the guest has its volume on a host, and has it written to: it is
+// the nth time, whichever host it was on before.
+func (g *traveller) uses(host, nth int) {
 	g.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
 		disks, status := g.virsh(host, "domblklist", g.domain()), g.show("volume", "show", "luggage")["status"]
 		if strings.Contains(disks, "volume-") && status == "in-use" {
-			return
+			break
 		}
 		if time.Now().After(deadline) {
 			g.t.Fatalf("on host %d the volume is %v, and the guest has\n%s", host, status, disks)
 		}
+	}
+	if got := g.says(host, "volume", "volume: "); got != strconv.Itoa(nth) {
+		g.t.Errorf("on host %d the volume has been written %s times, want %d", host, got, nth)
 	}
 }
 
@@ -58,9 +70,8 @@ func TestSharedMigrationOfHosts(t *testing.T) {
 	c := newCloud(t, "--hosts", "2")
 	c.shareStorage(2)
 	g := c.traveller()
-	g.run("volume", "create", "--size", "1", "luggage")
-	g.run("server", "add", "volume", "traveller", "luggage")
-	g.hasVolume(0)
+	g.pack()
+	g.uses(0, 1)
 
 	up := g.uptime(0)
 	g.refused("Block migration can not be used with shared storage", "server", "migrate", "--live-migration", "--block-migration", "traveller")
@@ -69,7 +80,7 @@ func TestSharedMigrationOfHosts(t *testing.T) {
 	g.run("server", "migrate", "--live-migration", "--shared-migration", "--wait", "traveller")
 	g.became("completed")
 	g.on(1)
-	g.hasVolume(1)
+	g.uses(1, 2)
 	n := g.counts(1)
 	if now := g.uptime(1); now < up {
 		t.Errorf("the guest has booted anew: uptime %.1f s, and %.1f s", up, now)
@@ -83,7 +94,7 @@ func TestSharedMigrationOfHosts(t *testing.T) {
 	g.awaits(0, "m1.nano")
 	g.run("server", "migration", "confirm", "traveller")
 	n = g.goneOn(0, "m1.nano", n)
-	g.hasVolume(0)
+	g.uses(0, 3)
 
 	g.virsh(0, "destroy", g.domain()) // the fence: QEMU lets nobody else have its disks
 	g.run("compute", "service", "set", "--down", g.hosts[0], "nova-compute")
@@ -97,10 +108,11 @@ func TestSharedMigrationOfHosts(t *testing.T) {
 	}
 	g.run("server", "start", "traveller")
 	g.goneOn(1, "m1.nano", n)
-	g.hasVolume(1)
+	g.uses(1, 4)
 	g.run("server", "stop", "traveller")
 	g.becomes("traveller", "SHUTOFF")
 	g.whole(1)
+	g.took()
 	g.run("server", "delete", "--wait", "traveller")
 	g.run("volume", "delete", "luggage")
 	c.clean()
