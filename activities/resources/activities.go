@@ -68,7 +68,7 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 	}
 	a.o.Types["OS::Heat::WaitConditionHandle"] = handle{Activities: a}
 	a.o.Types["OS::Heat::WaitCondition"] = waitCondition{a}
-	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, made: groupMade, read: readGroup}
+	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, made: groupMade, rolls: groupRolls, read: readGroup}
 	a.o.Types["OS::Heat::ResourceChain"] = nested{Activities: a, made: chainMade, read: readChain}
 	a.o.Types["OS::Heat::Stack"] = nested{Activities: a, made: stackMade, read: readStack}
 	a.o.Types[stacks.Provider] = nested{Activities: a, made: providerMade, read: readProvider}

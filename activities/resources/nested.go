@@ -44,8 +44,12 @@ type around struct {
 // time. It ends with the parent's if that fails or is cancelled.
 type nested struct {
 	*Activities
-	// made is what the stack is to be made by; it has no more than so many resources.
-	made func(c *Call, most int) (*stacks.Nested, error)
+	// made is what the stack is to be made by after a batch; it has no more than so
+	// many resources.
+	made func(c *Call, now become, b batch, most int) (*stacks.Nested, error)
+	// rolls is how a group changes its members; nil changes all at once. Before it is
+	// made there are none.
+	rolls func(c *Call, now become) (rolling, error)
 	// read takes note of what the stack has become.
 	read func(c *Call, of become) error
 }
@@ -71,27 +75,31 @@ var stackSpace = uuid.MustParse("6f1d4c1e-9a53-4d0b-8c43-0a7f1b6c2d5e")
 // Create is idempotent by the operation that is a part of the traversal.
 func (n nested) Create(ctx context.Context, c *Call) (time.Duration, error) {
 	c.PhysicalID = uuid.NewSHA1(stackSpace, []byte(c.parent.ID+" "+c.Mark)).String()
-	return n.part(ctx, c, operations.StackCreate)
+	return n.roll(ctx, c, operations.StackCreate)
 }
 
-// Update is idempotent as Create is.
+// Update is idempotent as Create is. A stack whose making failed before it was there is
+// made.
 func (n nested) Update(ctx context.Context, c *Call, _ []string) (time.Duration, error) {
-	return n.part(ctx, c, operations.StackUpdate)
+	if _, err := orchestration.GetStack(ctx, c.tx, "", c.PhysicalID); faults.Is(err, faults.NotFound) {
+		return n.Create(ctx, c)
+	}
+	return n.roll(ctx, c, operations.StackUpdate)
 }
 
 // Check is idempotent as Create is.
 func (n nested) Check(ctx context.Context, c *Call) (time.Duration, error) {
-	return n.part(ctx, c, operations.StackCheck)
+	return n.part(ctx, c, operations.StackCheck, c.traversal, whole)
 }
 
 // Suspend is idempotent as Create is.
 func (n nested) Suspend(ctx context.Context, c *Call) (time.Duration, error) {
-	return n.part(ctx, c, operations.StackSuspend)
+	return n.part(ctx, c, operations.StackSuspend, c.traversal, whole)
 }
 
 // Resume is idempotent as Create is.
 func (n nested) Resume(ctx context.Context, c *Call) (time.Duration, error) {
-	return n.part(ctx, c, operations.StackResume)
+	return n.part(ctx, c, operations.StackResume, c.traversal, whole)
 }
 
 // Delete is idempotent by the stack that is no more.
@@ -106,21 +114,22 @@ func (n nested) Delete(ctx context.Context, c *Call) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n.part(ctx, c, operations.StackDelete)
+	return n.part(ctx, c, operations.StackDelete, c.traversal, whole)
 }
 
 // partActions are what stacks show of the operations that are parts.
 var partActions = map[operations.Kind]string{operations.StackUpdate: orchestration.ActionUpdate, operations.StackDelete: orchestration.ActionDelete,
 	operations.StackCheck: orchestration.ActionCheck, operations.StackSuspend: orchestration.ActionSuspend, operations.StackResume: orchestration.ActionResume}
 
-// part has an operation on the stack be accepted, and after that waits for its end.
-func (n nested) part(ctx context.Context, c *Call, kind operations.Kind) (time.Duration, error) {
-	id, err := orchestration.PartOf(ctx, c.tx, c.PhysicalID, kind, c.traversal)
+// part has an operation on the stack be accepted, as the part of a traversal that has
+// a name, and after that waits for its end.
+func (n nested) part(ctx context.Context, c *Call, kind operations.Kind, name string, b batch) (time.Duration, error) {
+	id, err := orchestration.PartOf(ctx, c.tx, c.PhysicalID, kind, name)
 	if err != nil {
 		return 0, err
 	}
 	if id == "" {
-		return nextLook(0), n.begin(ctx, c, kind)
+		return nextLook(0), n.begin(ctx, c, kind, name, b)
 	}
 	op, err := n.engine.Get(ctx, c.tx, id)
 	switch {
@@ -160,9 +169,9 @@ func nextLook(age time.Duration) time.Duration {
 }
 
 // begin has an operation on the stack be accepted.
-func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind) error {
-	in := steps.TraversalInput{PartOf: c.traversal, Abandon: c.abandon}
-	if err := n.write(ctx, c, kind, &in); err != nil {
+func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind, name string, b batch) error {
+	in := steps.TraversalInput{PartOf: name, Abandon: c.abandon}
+	if err := n.write(ctx, c, kind, b, &in); err != nil {
 		return err
 	}
 	accepted, err := n.engine.Accept(ctx, c.tx, engine.Request{Kind: kind, ResourceID: c.PhysicalID, ProjectID: c.ProjectID, UserID: c.operation.UserID,
@@ -180,7 +189,7 @@ func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind) error 
 }
 
 // write writes what an operation asks of the stack.
-func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, in *steps.TraversalInput) error {
+func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, b batch, in *steps.TraversalInput) error {
 	if kind != operations.StackCreate && kind != operations.StackUpdate {
 		s, err := orchestration.LockStack(ctx, c.tx, c.ProjectID, c.PhysicalID)
 		if err != nil {
@@ -189,7 +198,14 @@ func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, in *st
 		in.Template = s.TemplateID
 		return nil
 	}
-	d, err := n.define(ctx, c)
+	var now become
+	if n.rolls != nil && kind == operations.StackUpdate {
+		var err error
+		if now, err = n.become(ctx, c); err != nil {
+			return err
+		}
+	}
+	d, err := n.define(ctx, c, now, b)
 	if err != nil {
 		return err
 	}
@@ -215,13 +231,13 @@ func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, in *st
 	return err
 }
 
-// define is what the stack is asked to be, if it can be.
-func (n nested) define(ctx context.Context, c *Call) (*stacks.Definition, error) {
+// define is what the stack is asked to be after a batch, if it can be.
+func (n nested) define(ctx context.Context, c *Call, now become, b batch) (*stacks.Definition, error) {
 	most := mostMembers
 	if n.o.MaxResources >= 0 {
 		most = min(most, n.o.MaxResources)
 	}
-	made, err := n.made(c, most)
+	made, err := n.made(c, now, b, most)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +248,7 @@ func (n nested) define(ctx context.Context, c *Call) (*stacks.Definition, error)
 	if err != nil {
 		return nil, err
 	}
-	if name := d.Beyond(c.definition); name != "" {
+	if name := d.Beyond(c.definition, now.definition); name != "" {
 		return nil, faults.New(faults.Invalid, "StackValidationFailed", "%s was not known to be a member's type when the stack was asked for", name)
 	}
 	if n.o.MaxResources >= 0 {

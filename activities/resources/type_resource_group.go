@@ -5,7 +5,7 @@ package resources
 import (
 	"cmp"
 	"fmt"
-	"math/big"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -25,24 +25,46 @@ const (
 	maxGroup = 32 << 20
 )
 
-// groupMade has members of the first names that aren't removed.
-func groupMade(c *Call, most int) (*stacks.Nested, error) {
-	removed := map[string]bool{}
-	list := []any{}
-	for _, name := range removals(c) {
-		removed[name] = true
-		list = append(list, name)
+// groupRolls is how a group changes its members: in batches if its update policy says
+// so of their making, or of members that are to be others.
+func groupRolls(c *Call, now become) (r rolling, err error) {
+	remove(c)
+	policies, err := c.definition.UpdatePolicy(c.definition.Resource(c.Name), c.world)
+	if err != nil {
+		return r, err
 	}
-	c.Data.Set(removedKey, list)
-	c.Attributes.Set("removed_rsrc_list", list)
 	count, _ := c.Properties.Get("count")
-	n, ok := count.(*big.Int)
-	if !ok || !n.IsInt64() || n.Int64() > int64(most) {
+	r.To, r.Spare = howMany(count), true
+	gone := removed(c)
+	kind, changes := "batch_create", now.stack == nil
+	for _, m := range now.members() {
+		kind = "rolling_update"
+		if m.failed || !gone[m.name] {
+			r.From++
+		}
+		changes = changes || !value.Equal(m.definition, stacks.GroupMember(c.Properties, m.name))
+	}
+	given, _ := policies.Get(kind)
+	if policy, _ := given.(*value.Map); policy != nil && changes && r.To <= mostMembers {
+		return r.paced(policy), nil
+	}
+	return r, nil
+}
+
+// groupMade has members of the first names that aren't removed.
+func groupMade(c *Call, now become, b batch, most int) (*stacks.Nested, error) {
+	count, _ := c.Properties.Get("count")
+	n := howMany(count)
+	if b != whole {
+		n = b.members
+	}
+	if n > most {
 		return nil, tooMany()
 	}
+	gone := removed(c)
 	names := []string{}
-	for i := 0; int64(len(names)) < n.Int64(); i++ {
-		if name := strconv.Itoa(i); !removed[name] {
+	for i := 0; len(names) < n; i++ {
+		if name := strconv.Itoa(i); !gone[name] {
 			names = append(names, name)
 		}
 	}
@@ -53,20 +75,59 @@ func groupMade(c *Call, most int) (*stacks.Nested, error) {
 				"Request limit exceeded: Template size (%d bytes) exceeds maximum allowed size (%d bytes).", length, maxGroup)}
 		}
 	}
-	return stacks.Made(stacks.GroupTemplate(c.Properties, names))
+	if b == whole {
+		return stacks.Made(stacks.GroupTemplate(c.Properties, names))
+	}
+	return groupBatch(c, now, b, names)
 }
 
-// removals are the names that no member gets: those removed before, unless the mode
-// is to forget them, and those that the policies name, by what the members are
-// called or by what they are.
-func removals(c *Call) []string {
-	kept, _ := c.Data.Get(removedKey)
-	before, _ := kept.([]any)
-	removed := map[string]bool{}
-	if mode, _ := c.Properties.Get("removal_policies_mode"); mode != "update" {
-		for _, name := range before {
-			removed[value.Str(name)] = true
+// groupBatch has members of some names, of which the batch makes or changes as many
+// as it says: those of the highest numbers first. Others stay what they are.
+func groupBatch(c *Call, now become, b batch, names []string) (*stacks.Nested, error) {
+	count, _ := c.Properties.Get("count")
+	to, gone := howMany(count), removed(c)
+	order := map[string]int{} // what isn't in it goes first
+	for at, name := range names {
+		if order[name] = to - at; at >= to {
+			order[name] = b.members // it goes after the change
 		}
+	}
+	var old []groupMember
+	is := map[string]bool{}
+	for _, m := range now.members() {
+		if !m.failed && !gone[m.name] {
+			old = append(old, m)
+			is[m.name] = true
+		}
+	}
+	slices.SortStableFunc(old, func(a, b groupMember) int { return cmp.Compare(order[a.name], order[b.name]) })
+	missing := slices.DeleteFunc(names, func(name string) bool { return is[name] })
+	next := func() (name string) {
+		name, missing = missing[0], missing[1:]
+		return name
+	}
+	return now.made(b.of(old, next, func(name string) *value.Map { return stacks.GroupMember(c.Properties, name) }))
+}
+
+// removed are the names that no member gets.
+func removed(c *Call) map[string]bool {
+	kept, _ := c.Data.Get(removedKey)
+	list, _ := kept.([]any)
+	all := map[string]bool{}
+	for _, name := range list {
+		all[value.Str(name)] = true
+	}
+	return all
+}
+
+// remove keeps the names that no member gets: those removed before, unless the mode is
+// to forget them, and those that the policies name, by what the members are called or
+// by what they are.
+func remove(c *Call) {
+	before := removed(c)
+	all := map[string]bool{}
+	if mode, _ := c.Properties.Get("removal_policies_mode"); mode != "update" {
+		maps.Copy(all, before)
 	}
 	now, _ := c.Attributes.Get("refs_map")
 	members, _ := now.(*value.Map)
@@ -78,23 +139,23 @@ func removals(c *Call) []string {
 		list, _ := given.([]any)
 		for _, item := range list {
 			name := value.Str(item)
-			if members == nil || members.Has(name) || value.In(name, before) {
-				removed[name] = true
+			if members == nil || members.Has(name) || before[name] {
+				all[name] = true
 				continue
 			}
 			for i := range members.Len() {
 				if key, reference := members.At(i); value.Equal(reference, item) {
-					removed[value.Str(key)] = true
+					all[value.Str(key)] = true
 				}
 			}
 		}
 	}
-	names := []string{}
-	for name := range removed {
-		names = append(names, name)
+	list := []any{}
+	for _, name := range slices.SortedFunc(maps.Keys(all), byNumber) {
+		list = append(list, name)
 	}
-	slices.SortFunc(names, byNumber)
-	return names
+	c.Data.Set(removedKey, list)
+	c.Attributes.Set("removed_rsrc_list", list)
 }
 
 // byNumber has names in the order of the numbers that they are.

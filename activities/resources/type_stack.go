@@ -13,7 +13,7 @@ import (
 )
 
 // providerMade has the file's template, with the properties as its parameters.
-func providerMade(c *Call, _ int) (*stacks.Nested, error) {
+func providerMade(c *Call, _ become, _ batch, _ int) (*stacks.Nested, error) {
 	def := c.definition.Resource(c.Name)
 	t, err := c.definition.TypeOf(def)
 	if err != nil {
@@ -51,7 +51,7 @@ func outputsOf(of become) *value.Map {
 }
 
 // stackMade has the template that is the property.
-func stackMade(c *Call, _ int) (*stacks.Nested, error) {
+func stackMade(c *Call, _ become, _ batch, _ int) (*stacks.Nested, error) {
 	made, err := stacks.StackOf(c.Properties)
 	if err != nil {
 		return nil, faults.Wrap(err, faults.Invalid, "StackValidationFailed", "Failed validating stack template using Heat endpoint at region \"\" due to \"%s\"", err)
@@ -67,7 +67,7 @@ func readStack(c *Call, of become) error {
 }
 
 // chainMade has a resource of each type.
-func chainMade(c *Call, most int) (*stacks.Nested, error) {
+func chainMade(c *Call, _ become, _ batch, most int) (*stacks.Nested, error) {
 	given, _ := c.Properties.Get("resources")
 	if types, _ := given.([]any); len(types) > most {
 		return nil, tooMany()

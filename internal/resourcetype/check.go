@@ -31,14 +31,22 @@ func (t *Type) Check(given *value.Map, at string, unknown func(name string) bool
 	if err == nil {
 		err = t.together(named(t.Properties, given))
 	}
-	if err == nil {
-		return made, nil
-	}
+	return made, placed(err, at)
+}
+
+// CheckPolicy does the same with a resource's update policy.
+func (t *Type) CheckPolicy(given *value.Map, at string, unknown func(name string) bool) (*value.Map, error) {
+	made, err := check{unknown: unknown}.all(t.UpdatePolicy, given, false)
+	return made, placed(err, at)
+}
+
+// placed is an error with the place in the template that its problem is at.
+func placed(err error, at string) error {
 	var wrong *problem
 	if !errors.As(err, &wrong) {
-		return nil, err
+		return err
 	}
-	return nil, &hot.Error{Class: hot.ValidationFailed, About: "Property error", Path: hot.Join(append([]string{at}, wrong.path...)...), Message: wrong.text}
+	return &hot.Error{Class: hot.ValidationFailed, About: "Property error", Path: hot.Join(append([]string{at}, wrong.path...)...), Message: wrong.text}
 }
 
 // Check holds a value against the property alone, and gives it of its type with

@@ -16,6 +16,7 @@ type wanted struct {
 	Class      string `json:"implementation_class"`
 	Support    status `json:"support_status"`
 	Properties map[string]*wantedProperty
+	Policy     map[string]*wantedProperty `json:"update_policy_schema"`
 	Attributes map[string]struct {
 		Type    *string
 		Support *status `json:"support_status"`
@@ -60,6 +61,7 @@ func TestTypesAreAsTheContractSays(t *testing.T) {
 		if !typ.Anything {
 			compare(t, typ.Name, typ.Properties, want.Properties)
 		}
+		compare(t, typ.Name+"'s update policy", typ.UpdatePolicy, want.Policy)
 		for name, a := range want.Attributes {
 			if name == show {
 				continue

@@ -43,6 +43,8 @@ type Type struct {
 	AnyAttribute bool                `yaml:"any_attribute"`
 	Properties   Ordered[*Property]  `yaml:"properties"`
 	Attributes   Ordered[*Attribute] `yaml:"attributes"`
+	// UpdatePolicy is what a template may say of how resources are changed.
+	UpdatePolicy Ordered[*Property] `yaml:"update_policy"`
 	// Conflicts are properties of which only one may be given, OneOf those of which
 	// one must be, Depends those that aren't given without another.
 	Conflicts [][]string `yaml:"conflicts"`
@@ -218,6 +220,9 @@ const show = "show"
 func (t *Type) prepare() error {
 	if t.Name == "" || t.Support.Status == "" {
 		return fmt.Errorf("it has no name or no support status")
+	}
+	if err := prepareAll(t.UpdatePolicy); err != nil {
+		return err
 	}
 	if err := prepareAll(t.Properties); err != nil || t.REST == nil {
 		return err

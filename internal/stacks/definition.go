@@ -33,8 +33,7 @@ type Definition struct {
 
 // define binds a template to the parameters of an environment.
 func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry) (*Definition, error) {
-	d := &Definition{Environment: env, Files: files, Types: types,
-		family: &family{parsed: map[string]*hot.Template{}, types: map[[2]string]*resourcetype.Type{}}}
+	d := &Definition{Environment: env, Files: files, Types: types, family: newFamily()}
 	if err := d.bind(t, who); err != nil {
 		return nil, err
 	}
@@ -213,6 +212,9 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 		return err
 	}
 	unknown := func(string) bool { return len(requires) > len(r.DependsOn) }
+	if _, err := d.policy(r, t, hot.Nothing, unknown); err != nil {
+		return err
+	}
 	made, err := t.Check(given, d.place(r), unknown, Constraints)
 	if err != nil || !nests(t) {
 		return err
@@ -220,9 +222,30 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 	return d.checkNested(r, t, made, unknown(""), left)
 }
 
+// UpdatePolicy is a resource's, as it is with the resources that there are now.
+// Errors: Invalid.
+func (d *Definition) UpdatePolicy(r *hot.Resource, now hot.Attributes) (*value.Map, error) {
+	t, err := d.TypeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return d.policy(r, t, now, nil)
+}
+
+func (d *Definition) policy(r *hot.Resource, t *resourcetype.Type, now hot.Attributes, unknown func(string) bool) (*value.Map, error) {
+	given, err := r.UpdatePolicy(now)
+	if err != nil {
+		return nil, err
+	}
+	return t.CheckPolicy(given, d.part(r, "update_policy", "UpdatePolicy"), unknown)
+}
+
 // place is where a resource's properties are in its template.
-func (d *Definition) place(r *hot.Resource) string {
-	return hot.Join(d.section("resources", "Resources"), r.Name, d.section("properties", "Properties"))
+func (d *Definition) place(r *hot.Resource) string { return d.part(r, "properties", "Properties") }
+
+// part is where a part of a resource is in its template.
+func (d *Definition) part(r *hot.Resource, inHOT, inCFN string) string {
+	return hot.Join(d.section("resources", "Resources"), r.Name, d.section(inHOT, inCFN))
 }
 
 func (d *Definition) section(inHOT, inCFN string) string {

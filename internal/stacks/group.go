@@ -13,22 +13,32 @@ import (
 
 // GroupTemplate is the template of a group with members of some names.
 func GroupTemplate(properties *value.Map, names []string) *value.Map {
+	members := &value.Map{}
+	for _, name := range names {
+		members.Set(name, GroupMember(properties, name))
+	}
+	return MembersTemplate(members)
+}
+
+// MembersTemplate is the template of a group with some members.
+func MembersTemplate(members *value.Map) *value.Map {
+	return value.NewMap("heat_template_version", "2015-04-30", "resources", members)
+}
+
+// GroupMember is what a group says of its member of a name.
+func GroupMember(properties *value.Map, name string) *value.Map {
 	given, _ := properties.Get("resource_def")
 	definition, _ := given.(*value.Map)
 	typ, _ := definition.Get("type")
 	index, _ := properties.Get("index_var")
-	members := &value.Map{}
-	for _, name := range names {
-		member := value.NewMap("type", typ)
-		if own, _ := definition.Get("properties"); own != nil {
-			member.Set("properties", indexed(said(own), value.Str(index), name))
-		}
-		if metadata, _ := definition.Get("metadata"); metadata != nil {
-			member.Set("metadata", metadata)
-		}
-		members.Set(name, member)
+	member := value.NewMap("type", typ)
+	if own, _ := definition.Get("properties"); own != nil {
+		member.Set("properties", indexed(said(own), value.Str(index), name))
 	}
-	return value.NewMap("heat_template_version", "2015-04-30", "resources", members)
+	if metadata, _ := definition.Get("metadata"); metadata != nil {
+		member.Set("metadata", metadata)
+	}
+	return member
 }
 
 // said are those of a map's values that aren't null.

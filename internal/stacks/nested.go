@@ -5,6 +5,7 @@ package stacks
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,8 @@ type Nested struct {
 	Parameters *value.Map
 	// Without is the type that stands for the stack itself, and doesn't in it.
 	Without string
+	// Files are those that it was made by before, where something of that stays.
+	Files map[string]string
 }
 
 // nests says whether resources of a type are stacks.
@@ -91,6 +94,10 @@ type family struct {
 	mu     sync.Mutex
 	parsed map[string]*hot.Template
 	types  map[[2]string]*resourcetype.Type
+}
+
+func newFamily() *family {
+	return &family{parsed: map[string]*hot.Template{}, types: map[[2]string]*resourcetype.Type{}}
 }
 
 // template is the one of a file. Errors: Invalid.
@@ -145,11 +152,25 @@ func (d *Definition) Child(n *Nested, who hot.Identity, resource string) (*Defin
 		return nil, &hot.Error{Class: hot.LimitExceeded, Message: fmt.Sprintf("Request limit exceeded: Recursion depth exceeds %d.", MaxDepth)}
 	}
 	child := &Definition{Files: d.Files, Types: d.Types, Depth: d.Depth + 1, family: d.family, filesID: d.filesID}
+	child.keepFiles(n.Files)
 	child.Environment = d.Environment.Child(n.Parameters, n.Without, resource)
 	if err := child.bind(n.Template, who); err != nil {
 		return nil, err
 	}
 	return child, nil
+}
+
+// keepFiles has files of before be there that aren't any more.
+func (d *Definition) keepFiles(before map[string]string) {
+	if len(before) == 0 {
+		return
+	}
+	all := maps.Clone(before)
+	maps.Copy(all, d.Files)
+	if len(all) > len(d.Files) {
+		d.Files, d.filesID = all, 0
+		d.family = newFamily()
+	}
 }
 
 // NestedOf is what the stack of a resource is made by, as far as that is known by its
@@ -244,7 +265,7 @@ func ChainTemplate(properties *value.Map) *value.Map {
 		}
 		all.Set(strconv.Itoa(i), member)
 	}
-	return value.NewMap("heat_template_version", "2015-04-30", "resources", all)
+	return MembersTemplate(all)
 }
 
 // StackOf is what an OS::Heat::Stack is made by. Errors: Invalid.
@@ -323,12 +344,18 @@ func (d *Definition) Inside(r *hot.Resource, t *resourcetype.Type, left *Budget)
 	return child, nil
 }
 
-// Beyond is the name of a type that a nested stack would have and that its parent
-// was not known to use when it was asked for; "" if there is none.
-func (d *Definition) Beyond(parent *Definition) string {
+// Beyond is the name of a type that a nested stack would have and that none of some
+// definitions, nil or those of its parent and of what it is now, was known to use
+// when it was asked for; "" if there is none.
+func (d *Definition) Beyond(those ...*Definition) string {
 	known := map[string]bool{}
-	for _, t := range parent.Used() {
-		known[t.Name] = true
+	for _, one := range those {
+		if one == nil {
+			continue
+		}
+		for _, t := range one.Used() {
+			known[t.Name] = true
+		}
 	}
 	for _, t := range d.Used() {
 		if !known[t.Name] {
