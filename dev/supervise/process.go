@@ -206,7 +206,7 @@ func (p *Process) command(r *run) (*exec.Cmd, *os.File, error) {
 	cmd := exec.Command(p.Args[0], p.Args[1:]...)
 	cmd.Env = append(os.Environ(), p.Env...)
 	cmd.Dir = p.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: p.Credential}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: death, Credential: p.Credential}
 	// A grandchild may hold the pipe of standard output open for ever.
 	cmd.WaitDelay = time.Second
 	var log *os.File
