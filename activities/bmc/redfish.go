@@ -172,10 +172,15 @@ func messageOf(said *common.Error) string {
 	if text == "" {
 		return ""
 	}
+	return ": " + bounded(text)
+}
+
+// bounded is what a BMC says, as a user may read it.
+func bounded(text string) string {
 	if len(text) > maxMessage {
 		text = text[:maxMessage]
 	}
-	return ": " + strings.ToValidUTF8(text, "?")
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
 }
 
 // minTLS are the least versions of TLS by their names.

@@ -27,6 +27,7 @@ var verbs = map[place]verb{
 	{provision.EventManage, provision.Enroll}:      manage,
 	{event: provision.EventProvide}:                provide,
 	{event: provision.EventClean}:                  clean,
+	{event: provision.EventInspect}:                inspect,
 	{provision.EventAbort, provision.CleanWait}:    abort,
 	{provision.EventAbort, provision.CleanHold}:    abort,
 	{provision.EventAbort, provision.InspectWait}:  abort,

@@ -73,6 +73,7 @@ type Machine struct {
 	boots
 	media
 	hardware
+	parts parts
 }
 
 // Power is the machine's power now.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -63,9 +64,9 @@ func Start(o Options) (*Service, error) {
 	life, end := context.WithCancel(context.Background())
 	s.end = end
 	for i := range o.Machines {
-		name := fmt.Sprint(i + 1)
+		name, mac := ordinal(i), fmt.Sprintf("52:54:00:bc:%02x:%02x", (i+1)>>8, (i+1)&0xff)
 		s.Machines = append(s.Machines, &Machine{ID: name, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("machine "+name)).String(),
-			MAC: fmt.Sprintf("52:54:00:bc:%02x:%02x", (i+1)>>8, (i+1)&0xff), Delay: o.Delay, Pace: o.Pace, power: Off,
+			MAC: mac, parts: parts{8, []int64{20 << 30}, []string{mac}}, Delay: o.Delay, Pace: o.Pace, power: Off,
 			boots: boots{life: life, work: &s.work, boot: own}, hardware: newHardware()})
 	}
 	file, cert, err := certify(o.Dir)
@@ -85,6 +86,9 @@ func Start(o Options) (*Service, error) {
 	go func() { _ = s.server.ServeTLS(s.listener, "", "") }() // ends with Close
 	return s, nil
 }
+
+// ordinal names the one of several at a place.
+func ordinal(i int) string { return strconv.Itoa(i + 1) }
 
 // URL is where the service is.
 func (s *Service) URL() string { return "https://" + s.listener.Addr().String() }
@@ -172,7 +176,10 @@ func showSystem(w http.ResponseWriter, _ *http.Request, m *Machine) {
 	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
 		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.Boot(),
 		"Links":      map[string]any{"ManagedBy": []any{link(root + "Managers/" + m.ID)}},
-		"SecureBoot": link(self + "/SecureBoot"),
+		"SecureBoot": link(self + "/SecureBoot"), "Processors": link(self + "/Processors"), "Storage": link(self + "/Storage"),
+		"EthernetInterfaces": link(self + "/EthernetInterfaces"), "Manufacturer": "Holdfast", "Model": "simulated", "SerialNumber": m.UUID,
+		"MemorySummary":    map[string]any{"TotalSystemMemoryGiB": m.made().memory},
+		"ProcessorSummary": map[string]any{"Count": 1, "LogicalProcessorCount": 4},
 		"Actions": map[string]any{"#ComputerSystem.Reset": map[string]any{"target": self + "/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": allowed}}})
 }

@@ -116,6 +116,8 @@ const (
 	// does to it the steps that a user asks for.
 	NodeProvide Kind = "node.provide"
 	NodeClean   Kind = "node.clean"
+	// NodeInspect finds out what a node is made of.
+	NodeInspect Kind = "node.inspect"
 	// NodeRecover ends an operation whose workflow died by other hands than the
 	// engine's: it is finished forward past its point of no return, or undone.
 	NodeRecover Kind = "node.recover"
@@ -215,6 +217,8 @@ const (
 	StepVerify = "verify"
 	// StepClean is a step of cleaning.
 	StepClean = "clean"
+	// StepInspect is a look at what a node is made of.
+	StepInspect = "inspect"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
 	// back, StepSettle the end of one that was lost, and of a move.
 	StepResources = "resources"
@@ -278,6 +282,7 @@ var specs = []Spec{
 	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
 	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
+	{Kind: NodeInspect, Resource: Node, Verb: "inspect", Exclusive: true, Steps: []string{StepInspect}, Deadline: 2 * time.Hour},
 	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart}, Deadline: 24 * time.Hour},
 }
 

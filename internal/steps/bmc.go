@@ -59,6 +59,7 @@ type NodeVerifyOut struct {
 // observing before it acts, and by notes of what has been sent.
 type BMCActivities interface {
 	CleanActivities
+	InspectActivities
 	// Power: errors Invalid (the node can't be reached by what its row says, or its
 	// BMC refuses), Conflict (it doesn't come to the state in time), Superseded.
 	Power(context.Context, NodePowerIn) (NodePowerOut, error)

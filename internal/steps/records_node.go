@@ -21,6 +21,9 @@ type NodeBrief struct {
 	PowerState     string `json:"power_state,omitempty"`
 	// DeployInterface names what deploys it.
 	DeployInterface string `json:"deploy_interface,omitempty"`
+	// InspectInterface names what inspects it, and Found says that it has found something.
+	InspectInterface string `json:"inspect_interface,omitempty"`
+	Found            bool   `json:"found,omitempty"`
 	// RamdiskHeard is when the node's ramdisk has said last that it is alive; zero if
 	// it hasn't since it was booted.
 	RamdiskHeard time.Time `json:"ramdisk_heard,omitzero"`
@@ -55,6 +58,8 @@ type NodeOutcome struct {
 	Fault      string  `json:"fault,omitempty"`
 	BootMode   *string `json:"boot_mode,omitempty"`
 	SecureBoot *bool   `json:"secure_boot,omitempty"`
+	// Found makes what was found on it the node's; otherwise it is forgotten.
+	Found bool `json:"found,omitempty"`
 }
 
 // NodeActivities are those of the records about nodes.

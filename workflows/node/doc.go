@@ -21,5 +21,6 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.NodeManage:  Manage,
 	operations.NodeProvide: Provide,
 	operations.NodeClean:   Clean,
+	operations.NodeInspect: Inspect,
 	operations.NodeRecover: Recover,
 }

@@ -44,6 +44,11 @@ func deploying(change ...func(*world)) func() *world {
 	return moving(operations.NodeDeploy, provision.Deploying, change...)
 }
 
+// inspecting is a node of which somebody wants to know what it is made of.
+func inspecting(change ...func(*world)) func() *world {
+	return moving(operations.NodeInspect, provision.Inspecting, change...)
+}
+
 // booted is a node whose lost operation has booted its ramdisk.
 func booted(w *world) {
 	w.medium, w.ramdisk, w.power = true, true, provision.PowerOn
@@ -111,6 +116,12 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost while its image was written", World: deploying(lostAt(operations.StepImage), booted),
 		Ends: "done, deploy failed: The deploy was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "lost when it was started", World: deploying(lostAt(operations.StepStart), booted), Ends: "done, power on, active"},
+	{Name: "inspected", World: inspecting(), Ends: "done, manageable"},
+	{Name: "inspected though it isn't there", World: inspecting(func(w *world) { w.inspects = fakeInspect }), Ends: "done, manageable"},
+	{Name: "inspected, with a BMC that says nothing", World: inspecting(blind), Ends: "failed, inspect failed: it can't work"},
+	{Name: "inspected, and found to be nonsense", World: inspecting(func(w *world) { w.nonsense = true }), Ends: "failed, inspect failed: it can't work"},
+	{Name: "lost when it was inspected", World: inspecting(lostAt(operations.StepInspect)),
+		Ends: "done, inspect failed: The inspect was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "provided without steps", World: moving(operations.NodeProvide, provision.Cleaning, by()), Ends: "done, available"},
 	{Name: "provided", World: moving(operations.NodeProvide, provision.Cleaning, by("a", "b?")), Ends: "done, available [a b]"},
 	{Name: "cleaned", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a?", "pause", "wait", "b")), Ends: "done, manageable [a b]"},

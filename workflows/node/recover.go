@@ -14,6 +14,7 @@ package node
 //	manage     the node is in enroll
 //	provide,   the node is in clean failed
 //	clean
+//	inspect    the node is in inspect failed
 //	deploy     before the step start the node is in deploy failed, and off; from there
 //	           on it is started from its disk, and active
 //
@@ -43,7 +44,8 @@ type recovery struct {
 var recoveries = map[operations.Kind]recovery{
 	operations.NodePower:  {finish: power, undone: unchanged},
 	operations.NodeManage: {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
-	operations.NodeDeploy: {finish: startInstance, undone: failed},
+	operations.NodeDeploy:  {finish: startInstance, undone: failed},
+	operations.NodeInspect: {undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.

@@ -35,8 +35,11 @@ type world struct {
 	// its disk; ramdisk that the ramdisk runs, and told what it was told.
 	medium, disk, ramdisk bool
 	told                  []string
-	// deploys is what deploys the node.
-	deploys string
+	// deploys is what deploys the node, inspects what inspects it.
+	deploys, inspects string
+	// found says that something was found on it, and nonsense that nothing can be made of
+	// it.
+	found, nonsense bool
 	// was is where the node is in its life, steps are what it is cleaned by, and index
 	// which of them is being done. Looks is how often it has been looked at while it
 	// was held or waited; the third time somebody has said unhold, or it reported.
@@ -59,7 +62,8 @@ func (w *world) String() string {
 }
 
 func (w *world) Brief(out *steps.BeginOut) {
-	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys}
+	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
+		InspectInterface: w.inspects, Found: w.found}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
@@ -91,8 +95,19 @@ func (w *world) to(state provision.State) {
 	w.was = now
 }
 
+// Refuse: what nothing can be made of is not made the node's.
+func (w *world) Refuse(in steps.FinishIn) error {
+	if w.nonsense && in.Node != nil && in.Node.Found {
+		return errBad
+	}
+	return nil
+}
+
 func (w *world) Publish(in steps.FinishIn) {
 	w.outcome = in.Node
+	if in.Node != nil && in.Node.Found && !w.found && w.inspects != fakeInspect {
+		w.Broke("nothing was found that could be made the node's")
+	}
 	switch {
 	case in.Node == nil:
 	case in.Node.Failed:
@@ -142,6 +157,18 @@ func (b bmc) Verify(_ context.Context, in steps.NodeIn) (steps.NodeVerifyOut, er
 			return out, errBad
 		}
 		return steps.NodeVerifyOut{PowerState: string(w.power), BootMode: provision.UEFI}, nil
+	})
+}
+
+// Inspect looks at what the machine is made of.
+func (b bmc) Inspect(_ context.Context, in steps.NodeIn) (struct{}, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "bmc.Inspect", in.Fence, func() (out struct{}, err error) {
+		if w.blind {
+			return out, errBad
+		}
+		w.found = true
+		return out, nil
 	})
 }
 

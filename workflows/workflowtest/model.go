@@ -74,6 +74,11 @@ type Modelled interface {
 	String() string
 }
 
+// Refuser is a world of whose resource not everything can be made true.
+type Refuser interface {
+	Refuse(steps.FinishIn) error
+}
+
 // Mover is a world whose resource is shown to be elsewhere from a step on.
 type Mover interface{ Move(steps.NodeMove) }
 
@@ -206,6 +211,11 @@ func (r rows) Finish(_ context.Context, in steps.FinishIn) (steps.FinishOut, err
 			return out, errSuperseded
 		case in.Result == operations.ResultDone && m.CancelRequested && !m.Spec().Beyond(m.Step):
 			return steps.FinishOut{Cancelled: true}, nil
+		}
+		if refuser, ok := r.w.(Refuser); ok {
+			if err := refuser.Refuse(in); err != nil {
+				return out, err
+			}
 		}
 		m.Finished++
 		m.Result, m.Fault = in.Result, in.Fault

@@ -54,6 +54,12 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 		b.DeployInterface = *n.DeployInterface
 	}
 	b.RamdiskHeard = ramdiskHeard(n)
+	if n.InspectInterface != nil {
+		b.InspectInterface = *n.InspectInterface
+	}
+	if b.Found, err = hasFindings(ctx, q, n); err != nil {
+		return nil, err
+	}
 	known, err := infoOf(n)
 	if err != nil {
 		return nil, err
@@ -114,6 +120,13 @@ func SetPower(ctx context.Context, tx store.Tx, id string, now provision.Power) 
 	return nil
 }
 
+// inspected are the columns that say since when a node is inspected, and when that was
+// over; $2 is the state that it comes to.
+const inspected = `inspection_started_at = CASE WHEN $2 = provision_state THEN inspection_started_at WHEN $2 = 'inspecting' THEN now()
+			WHEN $2 IN ('manageable', 'inspect failed') THEN NULL ELSE inspection_started_at END,
+			inspection_finished_at = CASE WHEN $2 = provision_state THEN inspection_finished_at WHEN $2 = 'inspecting' THEN NULL
+			WHEN $2 = 'manageable' AND provision_state IN ('inspecting', 'inspect wait') THEN now() ELSE inspection_finished_at END`
+
 // Enter says of a node that an event has happened to it, in the transaction of
 // who asked for that; target is as in provision.Position.Apply. What is begun by it
 // forgets what went wrong before. Errors: Conflict.
@@ -123,7 +136,7 @@ func Enter(ctx context.Context, tx store.Tx, n *Node, event provision.Event, tar
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET provision_state = $2, target_provision_state = NULLIF($3, ''), provision_updated_at = now(),
-			last_error = CASE WHEN NOT $4 THEN last_error END WHERE uuid = $1`, n.UUID, to.State, to.Target, begins)
+			last_error = CASE WHEN NOT $4 THEN last_error END, `+inspected+` WHERE uuid = $1`, n.UUID, to.State, to.Target, begins)
 	if err != nil {
 		return fmt.Errorf("%s of node %s: %w", event, n.UUID, store.Translate(err))
 	}
@@ -147,7 +160,8 @@ func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
 			reservation = CASE WHEN $4 THEN conductor_affinity END,
 			clean_step = CASE WHEN $5::int IS NULL THEN clean_step ELSE COALESCE(driver_internal_info -> 'clean_steps' -> $5::int, '{}') END,
 			driver_internal_info = CASE WHEN $5::int IS NULL THEN driver_internal_info
-				ELSE driver_internal_info || jsonb_build_object('clean_step_index', $5::int) END
+				ELSE driver_internal_info || jsonb_build_object('clean_step_index', $5::int) END,
+			`+inspected+`
 		WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy(), m.StepIndex)
 	if err != nil {
 		return fmt.Errorf("move node %s: %w", id, store.Translate(err))
@@ -189,16 +203,19 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = COALESCE($2, power_state), target_power_state = NULL,
-			last_error = COALESCE($3, last_error), updated_at = now(),
-			provision_state = $4, target_provision_state = NULLIF($5, ''),
-			provision_updated_at = CASE WHEN provision_state = $4 THEN provision_updated_at ELSE now() END,
-			boot_mode = COALESCE($6, boot_mode), secure_boot = COALESCE($7, secure_boot),
-			clean_step = '{}', driver_internal_info = driver_internal_info - 'clean_steps' - 'clean_step_index',
-			fault = COALESCE(NULLIF($8, ''), fault), maintenance = maintenance OR $8 <> '',
-			maintenance_reason = CASE WHEN $8 <> '' THEN COALESCE(maintenance_reason, $3) ELSE maintenance_reason END,
+	if err := settleFindings(ctx, tx, n, o.Found); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = COALESCE($8, power_state), target_power_state = NULL,
+			last_error = COALESCE($3, last_error), updated_at = now(), `+inspected+`,
+			provision_state = $2, target_provision_state = NULLIF($4, ''),
+			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
+			boot_mode = COALESCE($5, boot_mode), secure_boot = COALESCE($6, secure_boot),
+			clean_step = '{}', driver_internal_info = driver_internal_info - 'clean_steps' - 'clean_step_index' - 'lookup_bmc_addresses',
+			fault = COALESCE(NULLIF($7, ''), fault), maintenance = maintenance OR $7 <> '',
+			maintenance_reason = CASE WHEN $7 <> '' THEN COALESCE(maintenance_reason, $3) ELSE maintenance_reason END,
 			reservation = CASE WHEN next_operation_id IS NOT NULL THEN conductor_affinity END
-		WHERE uuid = $1`, id, o.PowerState, wrong, to.State, to.Target, o.BootMode, o.SecureBoot, o.Fault)
+		WHERE uuid = $1`, id, to.State, wrong, to.Target, o.BootMode, o.SecureBoot, o.Fault, o.PowerState)
 	if err != nil {
 		return fmt.Errorf("publish node %s: %w", id, store.Translate(err))
 	}
@@ -224,6 +241,10 @@ var Probes = []engine.Probe{
 		"A node's ramdisk is served to it, and no operation and no debt will take it away.",
 		`SELECT n.uuid::text, b.name FROM baremetal.boot_files b JOIN baremetal.nodes n ON n.uuid = b.node_uuid WHERE n.operation_id IS NULL
 			AND NOT EXISTS (SELECT FROM engine.operation_effects e WHERE e.ref = n.uuid::text AND e.state IN ('intended', 'done', 'owed'))`),
+	engine.Query("node-findings-of-nobody",
+		"What an inspection has found on a node is kept beside its row, and the operation is over.",
+		`SELECT node_uuid::text, 'found by ' || f.operation_id FROM baremetal.findings f JOIN baremetal.nodes n ON n.uuid = f.node_uuid
+			WHERE n.operation_id IS DISTINCT FROM f.operation_id`),
 	engine.Query("node-leased-for-ever",
 		"A node's BMC is leased for much longer than any step needs it.",
 		`SELECT node_uuid::text, 'until ' || until FROM baremetal.leases WHERE until > now() + interval '10 minutes'`),

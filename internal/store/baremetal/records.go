@@ -42,6 +42,7 @@ var eventTypes = map[operations.Kind]string{
 	operations.NodeProvide: "cleaning",
 	operations.NodeClean:   "cleaning",
 	operations.NodeDeploy:  "provision",
+	operations.NodeInspect: "introspection",
 }
 
 // remember writes an error in a node's history, as of the operation that has the
