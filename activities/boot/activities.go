@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/steps"
@@ -151,6 +152,23 @@ func (a *Activities) forget(ctx context.Context, tx store.Tx, id string, power p
 		}
 	}
 	return baremetal.SetInternal(ctx, tx, id, known.Info, known.Secrets)
+}
+
+// Vacate is idempotent: what is gone already is success. Errors: as in
+// steps.BootActivities.
+func (a *Activities) Vacate(ctx context.Context, in steps.NodeIn) (struct{}, error) {
+	_, id, _, _ := operations.ParseID(in.Fence.OperationID)
+	return struct{}{}, a.write(ctx, in.Fence, func(tx store.Tx) error {
+		n, err := baremetal.Nodes.Find(ctx, tx, id, false)
+		if err != nil {
+			return err
+		}
+		own, err := nodes.OwnSecrets(a.box, n)
+		if err != nil {
+			return err
+		}
+		return baremetal.Vacate(ctx, tx, n, own)
+	})
 }
 
 // remove takes a file away; another conductor removes its own (server.go).

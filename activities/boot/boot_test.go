@@ -396,7 +396,7 @@ func TestADebtOfANodeThatGoesOn(t *testing.T) {
 // database and done again.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "boot", "boot.Ramdisk", "boot.Clear")
+	activitytest.Covers(t, "boot", "boot.Ramdisk", "boot.Clear", "boot.Vacate")
 	w := newWorld(t, nil)
 	for name, do := range map[string]func(*Activities) error{"boot.Ramdisk": w.ramdisk, "boot.Clear": w.clear} {
 		t.Run(name, func(t *testing.T) {

@@ -91,6 +91,11 @@ func unlocked(n *baremetal.Node) error {
 	return provision.Locked(provision.Node{ID: n.UUID, Reservation: *n.Reservation})
 }
 
+// isProtected is the refusal of what would end the instance of a node that is protected.
+func isProtected(n *baremetal.Node) error {
+	return faults.New(faults.Forbidden, "NodeProtected", "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
+}
+
 // unheld refuses a node that an operation has, be anybody at work on it or not.
 func unheld(n *baremetal.Node) error {
 	if n.OperationID == nil {

@@ -27,8 +27,12 @@ func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) 
 	if n.Retired {
 		return begun{}, faults.New(faults.Invalid, "NodeIsRetired", "The %s operation can't be performed on node %s because it is retired.", "providing", n.UUID)
 	}
-	var in steps.CleanInput
-	var due []map[string]any
+	due, in := a.automated(n)
+	return a.cleans(r, tx, n, due, provision.EventProvide, provision.None, operations.NodeProvide, in)
+}
+
+// automated is what a node is cleaned by without being asked for it.
+func (a *API) automated(n *baremetal.Node) (due []map[string]any, in steps.CleanInput) {
 	if cleaned := n.AutomatedClean; cleaned != nil && *cleaned || cleaned == nil && a.AutomatedClean {
 		for _, s := range provision.Automated(provision.CleanSteps(nodes.Interfaces(n))) {
 			due = append(due, stored(s, nil))
@@ -37,7 +41,7 @@ func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) 
 			in.Refused = fmt.Sprintf(noRamdisk, n.UUID, nodes.Interfaces(n)["deploy"])
 		}
 	}
-	return a.cleans(r, tx, n, due, provision.EventProvide, provision.None, operations.NodeProvide, in)
+	return due, in
 }
 
 // clean does to a node what a user asks for. What its interfaces don't have is

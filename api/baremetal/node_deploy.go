@@ -1,7 +1,7 @@
 package baremetal
 
-// PUT /nodes/{node}/states/provision: active and deploy, which write an image to a
-// node's disk.
+// PUT /nodes/{node}/states/provision: active, deploy and rebuild, which write an image to
+// a node's disk.
 
 import (
 	"encoding/json"
@@ -85,9 +85,21 @@ func driveObject(drive *pyjson.Object) error {
 	return nil
 }
 
-// deploy checks what the image is said to be, keeps the config drive with the node
-// and has the image written.
+// deploy has an image written to a node, rebuild to one that has an instance.
 func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
+	return a.deploys(r, tx, n, all, provision.EventDeploy, operations.NodeDeploy)
+}
+
+func rebuild(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
+	if n.Protected {
+		return begun{}, isProtected(n)
+	}
+	return a.deploys(r, tx, n, all, provision.EventRebuild, operations.NodeRebuild)
+}
+
+// deploys checks what the image is said to be, keeps the config drive with the node
+// and has the image written. A rebuild without a config drive has the one that is there.
+func (a *API) deploys(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked, event provision.Event, kind operations.Kind) (begun, error) {
 	if n.Maintenance {
 		return begun{}, faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", "provisioning", n.UUID)
 	}
@@ -102,7 +114,7 @@ func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked)
 		f := faults.As(err)
 		return begun{}, faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to validate deploy or power info for node %s: %s", n.UUID, f.Message)
 	}
-	accepted, err := a.starts(r, tx, n, provision.EventDeploy, provision.None, operations.NodeDeploy, nil)
+	accepted, err := a.starts(r, tx, n, event, provision.None, kind, nil)
 	if err != nil || all.configDrive == nil {
 		return accepted, err
 	}

@@ -16,7 +16,7 @@ import (
 // the starter. Errors: Conflict, somebody works on the node; NotFound, there is no
 // conductor for it.
 func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operations.Kind, input any) (engine.Accepted, error) {
-	if err := unheld(n); err != nil {
+	if err := mayFollow(n, kind); err != nil {
 		return engine.Accepted{}, err
 	}
 	if n.Conductor == nil {
@@ -30,6 +30,18 @@ func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operat
 		return engine.Accepted{}, err
 	}
 	return accepted, baremetal.Reserve(r.Context(), tx, n.UUID, *n.Conductor)
+}
+
+// mayFollow refuses a node that an operation has, unless one of this kind takes over
+// from that while it waits.
+func mayFollow(n *baremetal.Node, kind operations.Kind) error {
+	if n.OperationID != nil && n.Reservation == nil {
+		resource, _, verb, _ := operations.ParseID(*n.OperationID)
+		if operations.Meet(operations.Kind(string(resource)+"."+verb), kind) == operations.Preempt {
+			return nil
+		}
+	}
+	return unheld(n)
 }
 
 // offer has what was accepted started, after the commit.

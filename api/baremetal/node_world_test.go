@@ -4,6 +4,7 @@ package baremetal_test
 
 import (
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -91,4 +92,19 @@ func (c *cloud) audit() {
 	if err != nil || len(report.Findings) > 0 {
 		c.t.Errorf("%+v, %v", report, err)
 	}
+}
+
+// drive is the config drive that a node has.
+func (c *cloud) drive(node string) string {
+	c.t.Helper()
+	n, err := baremetal.Nodes.Find(c.t.Context(), c.db.Pool, node, false)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	info, err := nodes.InstanceInfo(c.box, n)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text, _ := info.ConfigDrive().(string)
+	return text
 }

@@ -311,7 +311,7 @@ func mayGo(n *baremetal.Node) error {
 	case !n.Maintenance && n.InstanceUUID != nil:
 		return faults.New(faults.Conflict, "NodeAssociated", "Node %s is associated with instance %s.", n.UUID, *n.InstanceUUID)
 	case n.Protected:
-		return faults.New(faults.Forbidden, "NodeProtected", "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
+		return isProtected(n)
 	case n.Maintenance:
 		return nil
 	}

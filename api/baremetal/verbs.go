@@ -23,6 +23,8 @@ type verb func(*API, *rest.Request, store.Tx, *baremetal.Node, *asked) (begun, e
 
 var verbs = map[place]verb{
 	{event: provision.EventDeploy}:                 deploy,
+	{event: provision.EventRebuild}:                rebuild,
+	{event: provision.EventDelete}:                 undeploy,
 	{event: provision.EventManage}:                 moved,
 	{provision.EventManage, provision.Enroll}:      manage,
 	{event: provision.EventProvide}:                provide,

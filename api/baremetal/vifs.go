@@ -15,9 +15,6 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// vifKey is where internal_info has the virtual interface of the tenant.
-const vifKey = "tenant_vif_port_id"
-
 // bearer is a port or a port group that can bear a virtual interface.
 type bearer struct {
 	// kind is what refusals call it.
@@ -33,7 +30,7 @@ func vifOf(internal json.RawMessage) string {
 	if json.Unmarshal(internal, &info) != nil {
 		return ""
 	}
-	vif, _ := info[vifKey].(string)
+	vif, _ := info[baremetal.VIFKey].(string)
 	return vif
 }
 
@@ -43,8 +40,8 @@ func withVIF(internal json.RawMessage, vif string) (json.RawMessage, error) {
 	if err := json.Unmarshal(internal, &info); err != nil {
 		return nil, fmt.Errorf("internal_info: %w", err)
 	}
-	if info[vifKey] = vif; vif == "" {
-		delete(info, vifKey)
+	if info[baremetal.VIFKey] = vif; vif == "" {
+		delete(info, baremetal.VIFKey)
 	}
 	return json.Marshal(info)
 }

@@ -55,6 +55,7 @@ type cloud struct {
 	db *store.DB
 	http.Handler
 	door *door
+	box  *secrets.Box
 }
 
 func newCloud(t *testing.T, types ...string) *cloud {
@@ -82,7 +83,7 @@ func newCloud(t *testing.T, types ...string) *cloud {
 	at := &door{}
 	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
 		Engine: engine.New(db, rows.Locks()), Starter: at, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
-	c := &cloud{t: t, db: db, door: at}
+	c := &cloud{t: t, db: db, door: at, box: box}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"root":   {UserID: "root", SystemScope: "all", Roles: []string{"admin"}},

@@ -131,3 +131,20 @@ func (i Info) given(name string) bool {
 	}
 	return true
 }
+
+// OwnSecrets are a node's sealed secrets without those of its instance; nil if there
+// are none.
+func OwnSecrets(box *secrets.Box, n *baremetal.Node) ([]byte, error) {
+	all, err := Opened(box, n)
+	if err != nil {
+		return nil, err
+	}
+	if delete(all, "instance_info"); len(all) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("secrets of node %s: %w", n.UUID, err)
+	}
+	return box.Seal(text, Place(n)), nil
+}

@@ -36,6 +36,10 @@ const (
 // lifecycle.json): what it does not do again, the newer one finds in the rows of
 // the resources. A delete gives way to nothing.
 //
+// A node's instance is taken away while its ramdisk is waited for (contracts:
+// state-machine.json, the event delete); in every other state in which somebody works
+// on a node, that node's own rules refuse it.
+//
 // Shared kinds show no task, so the original accepts beside them what it accepts
 // on an idle server, and its lock of the server puts one behind the other. An
 // exclusive kind that runs shows its task, and then shared ones are refused.
@@ -79,6 +83,9 @@ var meetings = map[Kind]map[Kind]Meeting{
 	StackResume:   newer,
 	StackDelete:   {StackDelete: Join},
 	StackRecover:  {StackUpdate: Queue, StackDelete: Queue, StackCheck: Queue, StackSuspend: Queue, StackResume: Queue, StackRollback: Queue},
+
+	NodeDeploy:  {NodeUndeploy: Preempt},
+	NodeRebuild: {NodeUndeploy: Preempt},
 
 	ServerRecoverShared: {ServerEvacuate: Queue},
 	ServerEvacuate:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerEvacuate: Join},

@@ -10,6 +10,8 @@ import (
 // met is every meeting that isn't a refusal, spelled out: a change of the table
 // is seen here.
 var met = map[[2]operations.Kind]operations.Meeting{
+	{operations.NodeDeploy, operations.NodeUndeploy}:            operations.Preempt,
+	{operations.NodeRebuild, operations.NodeUndeploy}:           operations.Preempt,
 	{operations.ServerBuild, operations.ServerDelete}:           operations.Preempt,
 	{operations.ServerDelete, operations.ServerDelete}:          operations.Join,
 	{operations.ServerStart, operations.ServerDelete}:           operations.Preempt,

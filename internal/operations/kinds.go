@@ -112,6 +112,11 @@ const (
 	NodeManage Kind = "node.manage"
 	// NodeDeploy writes an image to a node and has it start from that.
 	NodeDeploy Kind = "node.deploy"
+	// NodeRebuild does the same to a node that has an instance, or had one.
+	NodeRebuild Kind = "node.rebuild"
+	// NodeUndeploy takes a node's instance away, cleans the node if that is due, and
+	// makes it available.
+	NodeUndeploy Kind = "node.undeploy"
 	// NodeProvide makes a node available, cleaning it first if that is due; NodeClean
 	// does to it the steps that a user asks for.
 	NodeProvide Kind = "node.provide"
@@ -215,6 +220,8 @@ const (
 	StepStart = "start"
 	// StepVerify is a look at a node's BMC.
 	StepVerify = "verify"
+	// StepTearDown is the end of a node's instance.
+	StepTearDown = "tear-down"
 	// StepClean is a step of cleaning.
 	StepClean = "clean"
 	// StepInspect is a look at what a node is made of.
@@ -280,10 +287,12 @@ var specs = []Spec{
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
 	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
+	{Kind: NodeRebuild, Resource: Node, Verb: "rebuild", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
+	{Kind: NodeUndeploy, Resource: Node, Verb: "undeploy", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepTearDown, StepClean}, Deadline: 24 * time.Hour},
 	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeInspect, Resource: Node, Verb: "inspect", Exclusive: true, Steps: []string{StepInspect}, Deadline: 2 * time.Hour},
-	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart}, Deadline: 24 * time.Hour},
+	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
 }
 
 // cleanDeadline is as long as a node may be held. What isn't held has the deadline

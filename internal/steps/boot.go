@@ -37,6 +37,8 @@ type BootActivities interface {
 	// Clear is the undo: nothing is in the drive, no file of the node's is served, and
 	// nothing is known of a ramdisk. Errors: as Ramdisk.
 	Clear(context.Context, BootClearIn) (struct{}, error)
+	// Vacate: nothing is known of an instance on the node. Errors: Superseded.
+	Vacate(context.Context, NodeIn) (struct{}, error)
 }
 
 // Boot is the family's caller.
@@ -48,7 +50,8 @@ var (
 	// What a medium is made of is read first, and may be large.
 	bootRamdisk = define(Step{Name: "boot.Ramdisk", Place: OnConductor, StartToClose: 10 * time.Minute,
 		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
-	bootClear = conductorStep("boot.Clear")
+	bootClear  = conductorStep("boot.Clear")
+	bootVacate = conductorStep("boot.Vacate")
 )
 
 // Ramdisk has a node start its ramdisk, by a conductor of its group.
@@ -60,5 +63,12 @@ func (bootSteps) Ramdisk(ctx workflow.Context, group string, in BootRamdiskIn) e
 // Clear has a node start as it would by itself, by a conductor of its group.
 func (bootSteps) Clear(ctx workflow.Context, group string, in BootClearIn) error {
 	_, err := call[struct{}](ctx, bootClear, ConductorQueue(group), in)
+	return err
+}
+
+// Vacate takes what is known of an instance out of a node's row, by a conductor of its
+// group, which can open its secrets.
+func (bootSteps) Vacate(ctx workflow.Context, group string, in NodeIn) error {
+	_, err := call[struct{}](ctx, bootVacate, ConductorQueue(group), in)
 	return err
 }

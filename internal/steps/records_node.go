@@ -29,6 +29,8 @@ type NodeBrief struct {
 	RamdiskHeard time.Time `json:"ramdisk_heard,omitzero"`
 	// DisablePowerOff says that it is never turned off.
 	DisablePowerOff bool `json:"disable_power_off,omitempty"`
+	// Retired says that nobody will have it again.
+	Retired bool `json:"retired,omitempty"`
 	// Steps are what it is cleaned by, StepIndex is the one that is being done.
 	Steps     []CleanStep `json:"steps,omitempty"`
 	StepIndex int         `json:"step_index,omitempty"`

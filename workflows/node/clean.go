@@ -65,8 +65,14 @@ func cleaning(ctx workflow.Context, ref steps.Ref, ends provision.State) error {
 	if s == nil {
 		return err
 	}
+	outcome, err := cleaned(s, ends)
+	return s.Close(outcome, err)
+}
+
+// cleaned does a node's steps, and says what is true of it at the end, whatever that is.
+func cleaned(s *saga.Saga, ends provision.State) (saga.Outcome, error) {
 	c := &cleaner{Saga: s, heard: s.Begun.Node.RamdiskHeard}
-	err = c.all()
+	err := c.all()
 	c.look()
 	outcome := saga.Outcome{Node: at(ends), NodeOnFailure: failed(), NodeOnCancel: failed(), Cancelled: "By request, the clean operation was aborted"}
 	for _, o := range []*steps.NodeOutcome{outcome.Node, outcome.NodeOnFailure, outcome.NodeOnCancel} {
@@ -76,7 +82,7 @@ func cleaning(ctx workflow.Context, ref steps.Ref, ends provision.State) error {
 		outcome.Cancelled += fmt.Sprintf(" during or after the completion of step \"%s\"", stepID(*c.at))
 		outcome.NodeOnFailure.Fault = provision.CleanFailure
 	}
-	return s.Close(outcome, err)
+	return outcome, err
 }
 
 func stepID(s steps.CleanStep) string { return s.Interface + "." + s.Step }
@@ -110,11 +116,16 @@ func (c *cleaner) all() error {
 	return nil
 }
 
-// move shows the node in a state, at a step.
+// move shows the node in a state, at a step. Errors: ErrCancelled, also of an operation
+// that can't be taken back: its cleaning is one of its own, and can be ended.
 func (c *cleaner) move(state provision.State, index int) error {
 	move := shown(c.Saga, state)
 	move.Node.StepIndex = &index
-	return c.Step(operations.StepClean, move)
+	err := c.Step(operations.StepClean, move)
+	if err == nil && c.Cancelled() {
+		err = saga.ErrCancelled
+	}
+	return err
 }
 
 // look sees what the node's power is if one of its steps changes that: one that
@@ -152,7 +163,7 @@ func (c *cleaner) do(i int) error {
 		}
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Interruptible()
 	if !c.at.Abortable {
 		ctx = c.Grace(longestStep)
 	}
@@ -185,7 +196,7 @@ func (c *cleaner) wait(i int) error {
 		return err
 	}
 	if seconds := min(c.at.Seconds, provision.MaxWait); seconds > 0 {
-		return workflow.Sleep(c.Context(), time.Duration(seconds)*time.Second)
+		return workflow.Sleep(c.Interruptible(), time.Duration(seconds)*time.Second)
 	}
 	return await(c.Saga, provision.CleanWait, "the ramdisk has to report", func(now steps.NodeBrief) bool {
 		before := c.heard

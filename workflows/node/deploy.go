@@ -1,8 +1,10 @@
 package node
 
-// Deploy writes an image to a node's disk and has the node start from it.
+// Deploy writes an image to a node's disk and has the node start from it; what was on
+// that before is gone.
 //
-//	available ──deploy──► deploying ◄──► wait call-back
+//	available ──deploy───┐
+//	active ─────rebuild──┴► deploying ◄──► wait call-back
 //	                          │ │
 //	                          │ └──► active
 //	                          └──► deploy failed: failed, cancelled, lost before it starts from its disk
@@ -20,7 +22,8 @@ package node
 //	ramdisk  the node is turned off, the medium is ejected, what it starts from is its
 //	         own again, and nothing is served
 //
-// A disk that has been written stays so: of an available node nothing is promised.
+// A disk that has been written stays so: of an available node nothing is promised, and
+// an instance that is rebuilt has been given up.
 
 import (
 	"cmp"
@@ -36,7 +39,7 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
-// Deploy is the workflow of operations.NodeDeploy.
+// Deploy is the workflow of operations.NodeDeploy and NodeRebuild.
 func Deploy(ctx workflow.Context, ref steps.Ref) error {
 	return transition(ctx, ref, deploy, "Deploy operation aborted")
 }

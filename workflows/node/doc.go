@@ -16,11 +16,13 @@ import (
 // Workflows are the kinds that this package carries out. Each is registered
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
-	operations.NodePower:   Power,
-	operations.NodeDeploy:  Deploy,
-	operations.NodeManage:  Manage,
-	operations.NodeProvide: Provide,
-	operations.NodeClean:   Clean,
-	operations.NodeInspect: Inspect,
-	operations.NodeRecover: Recover,
+	operations.NodePower:    Power,
+	operations.NodeDeploy:   Deploy,
+	operations.NodeRebuild:  Deploy,
+	operations.NodeUndeploy: Undeploy,
+	operations.NodeManage:   Manage,
+	operations.NodeProvide:  Provide,
+	operations.NodeClean:    Clean,
+	operations.NodeInspect:  Inspect,
+	operations.NodeRecover:  Recover,
 }

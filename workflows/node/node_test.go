@@ -49,6 +49,23 @@ func inspecting(change ...func(*world)) func() *world {
 	return moving(operations.NodeInspect, provision.Inspecting, change...)
 }
 
+// undeploying is a node whose instance is taken away.
+func undeploying(change ...func(*world)) func() *world {
+	return moving(operations.NodeUndeploy, provision.Deleting, append([]func(*world){by(), func(w *world) { w.power = provision.PowerOn }}, change...)...)
+}
+
+// undeploys says whether a world is of one, or of the recovery of one.
+func undeploys(w *world) bool {
+	return w.Kind == operations.NodeUndeploy || w.Recovers != nil && w.Recovers.Kind == operations.NodeUndeploy
+}
+
+func retired(w *world) { w.retired = true }
+
+// emptied is a node whose instance is gone, and that is being cleaned.
+func emptied(w *world) {
+	w.was, w.vacant, w.power = provision.Position{State: provision.Cleaning, Target: provision.Available}, true, provision.PowerOff
+}
+
 // booted is a node whose lost operation has booted its ramdisk.
 func booted(w *world) {
 	w.medium, w.ramdisk, w.power = true, true, provision.PowerOn
@@ -122,6 +139,16 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "inspected, and found to be nonsense", World: inspecting(func(w *world) { w.nonsense = true }), Ends: "failed, inspect failed: it can't work"},
 	{Name: "lost when it was inspected", World: inspecting(lostAt(operations.StepInspect)),
 		Ends: "done, inspect failed: The inspect was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "rebuilt", World: moving(operations.NodeRebuild, provision.Deploying), Ends: "done, power on, active"},
+	{Name: "lost when it was rebuilt", World: moving(operations.NodeRebuild, provision.Deploying, lostAt(operations.StepImage), booted),
+		Ends: "done, deploy failed: The rebuild was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "undeployed", World: undeploying(slow, by("a", "b?")), Ends: "done, available [a b]"},
+	{Name: "undeployed though it isn't there", World: undeploying(func(w *world) { w.deploys = "fake" }), Ends: "done, available"},
+	{Name: "undeployed and retired", World: undeploying(retired), Ends: "done, manageable"},
+	{Name: "undeployed with a BMC that says nothing", World: undeploying(blind), Ends: "failed, error: Failed to tear down: it can't work"},
+	{Name: "undeployed, and can't be cleaned", World: undeploying(refused), Ends: "failed, clean failed: it is no step"},
+	{Name: "lost when its instance was taken away", World: undeploying(lostAt(operations.StepTearDown), by("a")), Ends: "done, available [a]"},
+	{Name: "lost when it was cleaned of its instance", World: undeploying(lostAt(operations.StepClean), emptied, by("a")), Ends: "done, available [a]"},
 	{Name: "provided without steps", World: moving(operations.NodeProvide, provision.Cleaning, by()), Ends: "done, available"},
 	{Name: "provided", World: moving(operations.NodeProvide, provision.Cleaning, by("a", "b?")), Ends: "done, available [a b]"},
 	{Name: "cleaned", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a?", "pause", "wait", "b")), Ends: "done, manageable [a b]"},
@@ -144,7 +171,11 @@ var noneTakesIt = temporal.NewHeartbeatTimeoutError()
 // used fails it, or owes what is to be undone.
 func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	if strings.HasPrefix(s.Name, "cancelled") {
-		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Kind == operations.NodeDeploy && w.disk || step == "records.Finish" && (w.Kind == operations.NodePower || w.Kind == operations.NodeDeploy) || w.Spec().Forward()
+		if undeploys(w) {
+			return strings.HasPrefix(end, "failed") && strings.Contains(end, "clean failed") && strings.Contains(end, ": By request, the clean operation was aborted")
+		}
+		isDeploy := w.Kind == operations.NodeDeploy || w.Kind == operations.NodeRebuild
+		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || isDeploy && w.disk || step == "records.Finish" && (w.Kind == operations.NodePower || isDeploy) || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
 	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")

@@ -131,9 +131,14 @@ func agentLost(state steps.AgentState) error {
 // clearRamdisk is the undo: the node is off, unless it is never turned off, nothing
 // is in its drive, and nothing is served for it.
 func clearRamdisk(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	return shutDown(ctx, s, "undo")
+}
+
+// shutDown is that, as an act of a name.
+func shutDown(ctx workflow.Context, s *saga.Saga, name string) error {
 	in := steps.BootClearIn{Fence: s.Fence}
 	if !s.Begun.Node.DisablePowerOff {
-		found, err := changePowerIn(ctx, s, "undo", steps.NodePowerInput{Target: string(provision.PowerOff), Timeout: changeTime})
+		found, err := changePowerIn(ctx, s, name, steps.NodePowerInput{Target: string(provision.PowerOff), Timeout: changeTime})
 		if err != nil {
 			return err
 		}

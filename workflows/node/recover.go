@@ -15,8 +15,9 @@ package node
 //	provide,   the node is in clean failed
 //	clean
 //	inspect    the node is in inspect failed
-//	deploy     before the step start the node is in deploy failed, and off; from there
-//	           on it is started from its disk, and active
+//	deploy,    before the step start the node is in deploy failed, and off; from there
+//	rebuild    on it is started from its disk, and active
+//	undeploy   the instance is gone, and the node is cleaned and available
 //
 // The user reads what happened as the node's last error unless the work was finished.
 
@@ -44,8 +45,9 @@ type recovery struct {
 var recoveries = map[operations.Kind]recovery{
 	operations.NodePower:  {finish: power, undone: unchanged},
 	operations.NodeManage: {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
-	operations.NodeDeploy:  {finish: startInstance, undone: failed},
-	operations.NodeInspect: {undone: failed},
+	operations.NodeDeploy: {finish: startInstance, undone: failed}, operations.NodeRebuild: {finish: startInstance, undone: failed},
+	operations.NodeUndeploy: {finish: undeploy, undone: failed},
+	operations.NodeInspect:  {undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.

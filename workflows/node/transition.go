@@ -67,7 +67,7 @@ const (
 // than the state that the node is in may last. Errors: Unavailable, nobody was
 // heard of in that time.
 func await(s *saga.Saga, state provision.State, summary string, heard func(steps.NodeBrief) bool) error {
-	ctx := s.Context()
+	ctx := s.Interruptible()
 	info, _ := provision.Lookup(state)
 	begun := workflow.Now(ctx)
 	for pause := firstLook; ; pause = min(2*pause, longestLook) {

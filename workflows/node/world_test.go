@@ -34,7 +34,10 @@ type world struct {
 	// medium says that the ramdisk is in the drive, disk that the machine starts from
 	// its disk; ramdisk that the ramdisk runs, and told what it was told.
 	medium, disk, ramdisk bool
-	told                  []string
+	// vacant says that the row knows of no instance, retired that nobody is to have it
+	// again.
+	vacant, retired bool
+	told            []string
 	// deploys is what deploys the node, inspects what inspects it.
 	deploys, inspects string
 	// found says that something was found on it, and nonsense that nothing can be made of
@@ -63,7 +66,7 @@ func (w *world) String() string {
 
 func (w *world) Brief(out *steps.BeginOut) {
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, Found: w.found}
+		InspectInterface: w.inspects, Found: w.found, Retired: w.retired}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
@@ -197,6 +200,14 @@ func (b boot) Clear(_ context.Context, in steps.BootClearIn) (struct{}, error) {
 	})
 }
 
+func (b boot) Vacate(_ context.Context, in steps.NodeIn) (struct{}, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "boot.Vacate", in.Fence, func() (struct{}, error) {
+		w.vacant = true
+		return struct{}{}, nil
+	})
+}
+
 // agent is the ramdisk.
 type agent struct{ w *world }
 
@@ -265,6 +276,9 @@ func (w *world) Check(t *testing.T) {
 				t.Errorf("the medium is in the drive, and the ledger says of it %+v", e)
 			}
 		}
+	}
+	if undeploys(w) && !w.vacant && w.was.State != provision.Error {
+		t.Errorf("the node is %q and has its instance", w.was.State)
 	}
 	if len(w.sent) > 1 && w.was.State == "" {
 		t.Errorf("it was sent under more than one name: %v", w.sent)

@@ -90,9 +90,11 @@ type Node struct {
 	UpdatedAt *time.Time `json:"updated_at"`
 
 	// ConductorAffinity is who has worked on the node last, OperationID what has it
-	// now, be anybody at work on it or not.
+	// now, be anybody at work on it or not, and NextOperationID what waits for that to
+	// end.
 	ConductorAffinity *string `json:"-" column:"conductor_affinity" write:"once"`
 	OperationID       *string `json:"-" column:"operation_id" write:"once"`
+	NextOperationID   *string `json:"-" column:"next_operation_id" write:"once"`
 	// Reservation is who works on the node; nil if nobody does.
 	Reservation *string  `json:"reservation" write:"once"`
 	Traits      []string `json:"traits" sql:"ARRAY(SELECT trait FROM baremetal.node_traits WHERE node_uuid = t.uuid ORDER BY trait)"`

@@ -43,7 +43,7 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if err != nil {
 		return nil, err
 	}
-	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState), DisablePowerOff: n.DisablePowerOff}
+	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState), DisablePowerOff: n.DisablePowerOff, Retired: n.Retired}
 	if n.ConductorAffinity != nil {
 		b.Conductor = *n.ConductorAffinity
 	}
@@ -144,11 +144,12 @@ func Enter(ctx context.Context, tx store.Tx, n *Node, event provision.Event, tar
 }
 
 // Move shows a node where its operation says that it is. Nobody is at work on one
-// that waits or is held; otherwise the conductor is that had it before. The caller
-// has checked the fence. Errors: Internal, no event leads there.
+// that waits or is held; otherwise the conductor is that had it before. What is shown
+// of one that another operation waits for is that one's. The caller has checked the
+// fence. Errors: Internal, no event leads there.
 func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
 	n, err := Nodes.Find(ctx, tx, id, false)
-	if err != nil {
+	if err != nil || n.NextOperationID != nil {
 		return err
 	}
 	to, err := n.Position().Move(provision.State(m.State))
@@ -181,8 +182,8 @@ func KeepInternal(ctx context.Context, tx store.Tx, id string, known map[string]
 
 // Publish makes o true of a node, with the fault that an operation ended with,
 // which its history remembers.
-// The conductor goes on to the operation that waits, if one does. The caller has
-// checked the fence.
+// If another operation waits, the conductor goes on to that, whose the node's state
+// is by then, and what is known of its steps. The caller has checked the fence.
 func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f *steps.Fault) error {
 	var wrong *string
 	if f != nil {
@@ -196,9 +197,12 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 		return err
 	}
 	to := n.Position()
-	if o.Failed {
+	switch {
+	case n.NextOperationID != nil:
+		wrong, o.Fault = nil, ""
+	case o.Failed:
 		to = to.Fail()
-	} else if o.State != "" {
+	case o.State != "":
 		if to, err = to.Move(provision.State(o.State)); err != nil {
 			return err
 		}
@@ -211,7 +215,7 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 			provision_state = $2, target_provision_state = NULLIF($4, ''),
 			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
 			boot_mode = COALESCE($5, boot_mode), secure_boot = COALESCE($6, secure_boot),
-			clean_step = '{}', driver_internal_info = driver_internal_info - 'clean_steps' - 'clean_step_index' - 'lookup_bmc_addresses',
+			clean_step = '{}', driver_internal_info = CASE WHEN next_operation_id IS NULL THEN driver_internal_info - 'clean_steps' - 'clean_step_index' - 'lookup_bmc_addresses' ELSE driver_internal_info END,
 			fault = COALESCE(NULLIF($7, ''), fault), maintenance = maintenance OR $7 <> '',
 			maintenance_reason = CASE WHEN $7 <> '' THEN COALESCE(maintenance_reason, $3) ELSE maintenance_reason END,
 			reservation = CASE WHEN next_operation_id IS NOT NULL THEN conductor_affinity END

@@ -38,21 +38,24 @@ const longestHistory = 300
 // eventTypes are the words by which the history names what went wrong in an
 // operation of a kind; others are unknown, as in the original.
 var eventTypes = map[operations.Kind]string{
-	operations.NodeManage:  "verify",
-	operations.NodeProvide: "cleaning",
-	operations.NodeClean:   "cleaning",
-	operations.NodeDeploy:  "provision",
-	operations.NodeInspect: "introspection",
+	operations.NodeManage:   "verify",
+	operations.NodeProvide:  "cleaning",
+	operations.NodeClean:    "cleaning",
+	operations.NodeDeploy:   "deploying",
+	operations.NodeRebuild:  "deploying",
+	operations.NodeUndeploy: "unprovision",
+	operations.NodeInspect:  "introspection",
 }
 
 // remember writes an error in a node's history, as of the operation that has the
-// node. The oldest events give way.
+// node; the cleaning that follows the end of an instance is one of its own. The oldest
+// events give way.
 func remember(ctx context.Context, tx store.Tx, nodeUUID, event string) error {
 	_, err := tx.Exec(ctx, `WITH oldest AS (
 			DELETE FROM baremetal.node_history WHERE node_uuid = $1 AND id <= (
 				SELECT id FROM baremetal.node_history WHERE node_uuid = $1 ORDER BY id DESC OFFSET $3 LIMIT 1))
 		INSERT INTO baremetal.node_history (node_uuid, severity, event, event_type, conductor, "user", project, state, target_provision_state, duration_seconds)
-		SELECT n.uuid, 'ERROR', $2, COALESCE($4::jsonb ->> o.kind, 'UNKNOWN'), n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
+		SELECT n.uuid, 'ERROR', $2, CASE WHEN n.provision_state IN ('cleaning', 'clean wait') THEN 'cleaning' ELSE COALESCE($4::jsonb ->> o.kind, 'UNKNOWN') END, n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
 			EXTRACT(epoch FROM now() - n.provision_updated_at)::bigint
 		FROM baremetal.nodes n LEFT JOIN engine.operations o ON o.id = n.operation_id WHERE n.uuid = $1`, nodeUUID, event, longestHistory-1, eventTypes)
 	if err != nil {

@@ -1,0 +1,38 @@
+package baremetal
+
+// Instances: what has been made of a node for somebody, as far as the node's row and
+// its ports know of it.
+
+import (
+	"context"
+	"fmt"
+
+	"holdfast.dev/internal/store"
+)
+
+// VIFKey is where the internal_info of a port or port group has the virtual interface
+// of the instance.
+const VIFKey = "tenant_vif_port_id"
+
+// ofInstance is what driver_internal_info knows of an instance.
+var ofInstance = []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "is_source_a_path", "deploy_boot_mode", "agent_cached_deploy_steps"}
+
+// Vacate says of a node that nobody's instance is on it: its allocation goes with it,
+// and so do its virtual interfaces. Secrets are the node's own. The caller holds the
+// row.
+func Vacate(ctx context.Context, tx store.Tx, n *Node, secrets []byte) error {
+	if err := EndAllocation(ctx, tx, n); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET instance_info = '{}', instance_uuid = NULL, instance_name = NULL, secrets = $2,
+			driver_internal_info = driver_internal_info - $3::text[], updated_at = now() WHERE uuid = $1`, n.UUID, secrets, ofInstance)
+	for _, table := range []string{"ports", "portgroups"} {
+		if err == nil {
+			_, err = tx.Exec(ctx, `UPDATE baremetal.`+table+` SET internal_info = internal_info - $2::text, updated_at = now() WHERE node_uuid = $1 AND internal_info ? $2`, n.UUID, VIFKey)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the instance of node %s: %w", n.UUID, store.Translate(err))
+	}
+	return nil
+}
