@@ -18,7 +18,6 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
@@ -235,8 +234,8 @@ func (p *process) serverData() (*serverdata.Source, error) {
 
 // secrets seals what is kept at rest.
 func (p *process) secrets() (*secrets.Box, error) {
-	if p.cfg.Secrets.KeyFile == "" {
-		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: secrets.key_file is not set")
+	if err := config.Need("secrets.key_file", p.cfg.Secrets.KeyFile); err != nil {
+		return nil, err
 	}
 	return secrets.LoadOrCreate(p.cfg.Secrets.KeyFile)
 }
@@ -253,8 +252,8 @@ func (p *process) policies(service, file string) (*policy.Enforcer, error) {
 
 // hostlinkKey gets the deployment's key by load.
 func hostlinkKey(cfg *config.Config, load func(path string) (hostlink.Key, error)) (hostlink.Key, error) {
-	if cfg.Hostlink.KeyFile == "" {
-		return hostlink.Key{}, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: hostlink.key_file is not set")
+	if err := config.Need("hostlink.key_file", cfg.Hostlink.KeyFile); err != nil {
+		return hostlink.Key{}, err
 	}
 	return load(cfg.Hostlink.KeyFile)
 }

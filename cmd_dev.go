@@ -99,7 +99,7 @@ func parsePorts(flags []string) (map[string]int, error) {
 		name, number, _ := strings.Cut(flag, "=")
 		port, err := strconv.Atoi(number)
 		if err != nil || port < 1 || port > 65535 {
-			return nil, faults.New(faults.Invalid, "InvalidPort", "--port %q is not NAME=NUMBER", flag)
+			return nil, faults.New(faults.Invalid, "InvalidPort", "--port %q is not NAME=NUMBER with a number from 1 to 65535", flag)
 		}
 		ports[name] = port
 	}

@@ -166,11 +166,12 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 		return nil, err
 	}
 	open, err := driverOf(cfg, cells)
+	if err == nil {
+		err = config.Need("host.state_dir", cfg.Host.StateDir)
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case cfg.Host.StateDir == "":
-		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: host.state_dir is not set")
 	case count < 1 || count > 1 && cfg.Host.Driver != "simulated":
 		return nil, faults.New(faults.Invalid, "InvalidHosts", "--hosts is 1, or more with the simulated driver")
 	}

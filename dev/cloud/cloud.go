@@ -41,7 +41,11 @@ type stage struct {
 }
 
 // revival is how a child that has died comes back.
-var revival = &supervise.Restart{Delay: time.Second, MaxDelay: 30 * time.Second}
+func (c *cloud) revival() *supervise.Restart {
+	return &supervise.Restart{Delay: time.Second, MaxDelay: 30 * time.Second, Told: func(p *supervise.Process, how string) {
+		c.say("%-12s %s, and is started again; its log is %s\n", p.Name, how, p.LogFile)
+	}}
+}
 
 // stopTime is how long one child may take to end: a worker lets its steps end
 // for 20 s.
@@ -159,7 +163,7 @@ func (c *cloud) stop() error {
 
 func (c *cloud) startPostgres(ctx context.Context) (err error) {
 	began := time.Now()
-	c.postgres, err = postgres.Start(ctx, postgres.Options{Dir: c.path("postgres"), Port: c.at["postgres"], Revive: revival})
+	c.postgres, err = postgres.Start(ctx, postgres.Options{Dir: c.path("postgres"), Port: c.at["postgres"], Revive: c.revival()})
 	if err != nil {
 		return err
 	}
@@ -197,7 +201,7 @@ func (c *cloud) startTemporal(ctx context.Context) error {
 
 // run starts what Holdfast stands on; it comes back when it dies.
 func (c *cloud) run(ctx context.Context, p *supervise.Process) error {
-	p.Restart = revival
+	p.Restart = c.revival()
 	return c.beside.Start(ctx, p)
 }
 

@@ -110,6 +110,6 @@ func (c *cloud) startRole(ctx context.Context, o launch.HoldfastOptions, by []st
 	o.Program, o.LogFile = c.Program, c.log(o.Name)
 	p := launch.Holdfast(o)
 	p.Args = append(by, p.Args...)
-	p.Restart = revival
+	p.Restart = c.revival()
 	return c.holdfast.Start(ctx, p)
 }

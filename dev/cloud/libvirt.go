@@ -23,7 +23,7 @@ func (c *cloud) nameHosts() error {
 		return err
 	}
 	c.several, err = hosts.New(hosts.Options{
-		Dir: c.Dir, Name: name, Count: c.Hosts, Log: c.log, Restart: revival, Say: func(err error) { c.say("%v\n", err) },
+		Dir: c.Dir, Name: name, Count: c.Hosts, Log: c.log, Restart: c.revival(), Say: func(err error) { c.say("%v\n", err) },
 		Loopback: []int{c.at["temporal"], c.at["hostlink"], c.at["identity"], c.at["image"]},
 	})
 	return err
@@ -34,7 +34,7 @@ func (c *cloud) libvirts() (all []*libvirt.Libvirt) {
 	switch {
 	case c.Driver != DriverLibvirt:
 	case c.several == nil:
-		all = append(all, &libvirt.Libvirt{Dir: c.path("libvirt"), LogFile: c.log("libvirtd"), Restart: revival})
+		all = append(all, &libvirt.Libvirt{Dir: c.path("libvirt"), LogFile: c.log("libvirtd"), Restart: c.revival()})
 	default:
 		for _, h := range c.several.All {
 			all = append(all, h.Libvirt)

@@ -56,6 +56,9 @@ type Process struct {
 type Restart struct {
 	Delay    time.Duration
 	MaxDelay time.Duration
+	// Told, if there is one, hears how the process has ended each time that it is
+	// to be started again.
+	Told func(p *Process, how string)
 }
 
 // State is what is known of a process.
@@ -259,11 +262,21 @@ func (p *Process) awaitReady(ctx context.Context, r *run) error {
 	return nil
 }
 
-func (p *Process) exitError(r *run) error {
+func (p *Process) exitError(r *run) error { return errors.New("it " + ended(r)) }
+
+// ended says how a run has ended.
+func ended(r *run) string {
 	if r.status.Signaled() {
-		return fmt.Errorf("it ended by signal %s", r.status.Signal())
+		return fmt.Sprintf("ended by signal %s", r.status.Signal())
 	}
-	return fmt.Errorf("it ended with status %d", r.status.ExitStatus())
+	return fmt.Sprintf("ended with status %d", r.status.ExitStatus())
+}
+
+// died tells a run that ended by itself from one that somebody has ended.
+func (p *Process) died(r *run) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !r.expected && p.run == r
 }
 
 // end sends the signal, SIGKILL after the timeout, and waits.
@@ -302,6 +315,9 @@ func (p *Process) keep(r *run) {
 	delay := p.Restart.Delay
 	for {
 		<-r.done
+		if p.Restart.Told != nil && p.died(r) {
+			p.Restart.Told(p, ended(r))
+		}
 		if time.Since(r.began) > p.Restart.MaxDelay {
 			delay = p.Restart.Delay
 		}

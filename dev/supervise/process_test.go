@@ -155,7 +155,8 @@ func TestStop(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	p := shell(t, "sleep 60")
-	p.Restart = &supervise.Restart{Delay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond}
+	told := make(chan string, 9)
+	p.Restart = &supervise.Restart{Delay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond, Told: func(p *supervise.Process, how string) { told <- p.Name + " " + how }}
 	start(t, p)
 	first := p.State().Pid
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
@@ -171,6 +172,9 @@ func TestRestart(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	if s := p.State(); s.Running || s.Restarts != 1 {
 		t.Errorf("after Kill: %+v", s)
+	}
+	if len(told) != 1 || <-told != "shell ended by signal killed" {
+		t.Error("what was told isn't that it ended by a signal, once: its end by Kill is nobody's news")
 	}
 }
 

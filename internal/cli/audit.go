@@ -152,8 +152,8 @@ func (a audit) run(ctx context.Context, w io.Writer, cfg *config.Config, db *sto
 
 // adopt asks hosts over the host link, with the deployment's key.
 func adopt(ctx context.Context, cfg *config.Config, db *store.DB) ([]hosts.Adopted, error) {
-	if cfg.Hostlink.KeyFile == "" {
-		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "configuration: hostlink.key_file is not set, and hosts are asked with it")
+	if err := config.Need("hostlink.key_file", cfg.Hostlink.KeyFile); err != nil {
+		return nil, err
 	}
 	key, err := hostlink.LoadKey(cfg.Hostlink.KeyFile)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		{"operations list --host nowhere", exitInvalid, `there is no host named "nowhere"`},
 		{"operations list --colour red", exitInvalid, "unknown flag: --colour"},
 		{"operations list server/x/build/y", exitInvalid, "server/x/build/y"},
-		{"operations watch", exitInvalid, "accepts 1 arg(s), received 0"},
+		{"operations watch", exitInvalid, "holdfast operations watch takes ID; it was given 0 arguments"},
 		{"operations cancel --project p --limit 0", exitInvalid, "--limit must be 1 to 1000"},
 		{"operations cancel server/x/build/y", exitNotFound, "could not be found"},
 		{"operations retry --kind server.fly", exitInvalid, "there is no kind"},

@@ -20,7 +20,7 @@ func flavorSet(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set ID",
 		Short: "Make a public flavor, or change it; servers keep the one they were made with",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flavor.ID = args[0]
 			if flavor.Name == "" {

@@ -119,7 +119,7 @@ func operationsShow(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an operation with its steps and its ledger",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withDB(cmd.Context(), func(db *store.DB) error {
 				return showOne(cmd.Context(), db, cmd.OutOrStdout(), args[0], asJSON)
@@ -159,10 +159,16 @@ func showOne(ctx context.Context, db *store.DB, w io.Writer, id string, asJSON b
 }
 
 func writeStory(w io.Writer, o shownOperation, events []shownEvent, effects []operations.Effect) error {
+	finished := "-"
+	if o.FinishedAt != nil {
+		finished = o.FinishedAt.UTC().Format(time.RFC3339)
+	}
 	facts := [][]string{
-		{"operation", o.ID}, {"state", o.State}, {"step", orDash(o.Step)}, {"attempt", fmt.Sprint(o.Attempt)},
-		{"host", orDash(o.Host)}, {"project", o.ProjectID}, {"user", o.UserID}, {"request", o.RequestID},
-		{"age", ago(o.CreatedAt)}, {"retry of", orDash(o.RetryOf)}, {"message", orDash(o.Message)},
+		{"operation", o.ID}, {"kind", string(o.Kind)}, {string(o.ResourceType), o.ResourceID}, {"state", o.State},
+		{"step", orDash(o.Step)}, {"attempt", fmt.Sprint(o.Attempt)}, {"host", orDash(o.Host)},
+		{"project", o.ProjectID}, {"user", o.UserID}, {"request", o.RequestID},
+		{"created", o.CreatedAt.UTC().Format(time.RFC3339)}, {"age", ago(o.CreatedAt)}, {"finished", finished},
+		{"retry of", orDash(o.RetryOf)}, {"error code", orDash(o.ErrorCode)}, {"message", orDash(o.Message)},
 	}
 	if err := writeTable(w, []string{"FIELD", "VALUE"}, facts); err != nil {
 		return err
@@ -198,7 +204,7 @@ func operationsWatch(env *Env) *cobra.Command {
 		Long: `Writes a line for each change of an operation until it has ended. The exit code
 says how: 0 done, 1 failed, 6 cancelled, 7 superseded (another operation took
 its place). An interrupt ends the watching (5), not the operation.`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withDB(cmd.Context(), func(db *store.DB) error {
 				return watch(cmd.Context(), db, cmd.OutOrStdout(), args[0], asJSON)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,16 @@ func group(cmd *cobra.Command, of ...*cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(of...)
 	return cmd
+}
+
+// exactly refuses arguments that aren't those named, by their names.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s; it was given %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+	}
 }
 
 // Run runs the command that the arguments name and gives the exit code. A

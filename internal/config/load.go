@@ -184,8 +184,13 @@ func (c *Config) check() error {
 
 // NeedDatabase refuses a configuration without a database.
 func (c *Config) NeedDatabase() error {
-	if c.Database.DSN == "" {
-		return invalid("database.dsn is not set (environment: HOLDFAST_DATABASE_DSN)")
+	return Need("database.dsn", c.Database.DSN)
+}
+
+// Need refuses a key that isn't set, by its name and that of its environment variable.
+func Need(key, value string) error {
+	if value == "" {
+		return invalid("%s is not set (environment: %s)", key, Key{Name: key}.Env())
 	}
 	return nil
 }
