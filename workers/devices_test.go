@@ -199,7 +199,7 @@ func TestTwentyVolumesAtOnce(t *testing.T) {
 
 // A delete that comes while volumes are being attached, one of them at work on
 // the host, leaves none of them attached.
-func TestC25DeleteWhileVolumesAreAttached(t *testing.T) {
+func TestAnchor25DeleteWhileVolumesAreAttached(t *testing.T) {
 	t.Parallel()
 	c, service, id, dir, _ := stored(t, `{"delay": "plug.device=2s"}`)
 	ids := volumes(t, service, 4)
@@ -220,7 +220,7 @@ func TestC25DeleteWhileVolumesAreAttached(t *testing.T) {
 }
 
 // The host's worker dies where it plugs a volume in, and where it takes one out: what was asked for is done when it is back, or was never there.
-func TestC25HostsDieWhileVolumesComeAndGo(t *testing.T) {
+func TestAnchor25HostsDieWhileVolumesComeAndGo(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"plug.device", "unplug.device"} {
 		t.Run(at, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestC25HostsDieWhileVolumesComeAndGo(t *testing.T) {
 
 // Row 25 of the anchors, LP 2048837 and LP 1960401: two deletes of servers, and
 // two detaches, at the same moment leave no attachment behind.
-func TestC25ConcurrentDetachAndDelete(t *testing.T) {
+func TestAnchor25ConcurrentDetachAndDelete(t *testing.T) {
 	t.Parallel()
 	c, service, id, _, _ := stored(t, `{"delay": "unplug.device=300ms"}`)
 	ids := volumes(t, service, 3)

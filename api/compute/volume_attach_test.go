@@ -163,7 +163,7 @@ func TestUpdateAttachment(t *testing.T) {
 
 // Row 25 of the anchors, LP 1937375: requests for one volume at the same moment
 // leave one block device.
-func TestC25DuplicateBlockDevices(t *testing.T) {
+func TestAnchor25DuplicateBlockDevices(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	c.addHost()
