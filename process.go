@@ -87,7 +87,7 @@ func newControlProcess(ctx context.Context, cfg *config.Config, role string) (*p
 		return nil, errors.Join(err, p.close())
 	}
 	p.closers = append(p.closers, func() error { p.db.Close(); return nil })
-	p.engine = engine.New(p.db, compute.Resource(), orchestration.Locks(), baremetal.Locks())
+	p.engine = engine.New(p.db, compute.Resource(), orchestration.Locks(), orchestration.SnapshotLocks(), baremetal.Locks())
 	p.starter = p.engine.NewStarter(p.temporal, steps.ControlQueue, cfg.API.StarterQueue, cfg.API.StarterWorkers)
 	return p, nil
 }

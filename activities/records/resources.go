@@ -28,9 +28,10 @@ type resource struct {
 }
 
 var resources = map[operations.ResourceType]resource{
-	operations.Server: {briefServer, showServer, publishServer},
-	operations.Stack:  {briefStack, showStack, publishStack},
-	operations.Node:   {briefNode, showNode, publishNode},
+	operations.Server:   {briefServer, showServer, publishServer},
+	operations.Stack:    {briefStack, showStack, publishStack},
+	operations.Snapshot: {briefSnapshot, showNothing, publishSnapshot},
+	operations.Node:     {briefNode, showNothing, publishNode},
 }
 
 func briefServer(ctx context.Context, tx store.Tx, out *steps.BeginOut) (err error) {
@@ -134,14 +135,29 @@ func publishStack(ctx context.Context, tx store.Tx, id string, in steps.FinishIn
 	return orchestration.Publish(ctx, tx, id, *in.Stack)
 }
 
+// briefSnapshot tells of the stack that the snapshot was taken of.
+func briefSnapshot(ctx context.Context, tx store.Tx, out *steps.BeginOut) error {
+	stack, err := orchestration.StackOfSnapshot(ctx, tx, out.ResourceID)
+	if err != nil {
+		return err
+	}
+	out.Stack, err = orchestration.Brief(ctx, tx, stack)
+	return err
+}
+
+func publishSnapshot(ctx context.Context, tx store.Tx, id string, in steps.FinishIn) error {
+	return orchestration.PublishSnapshot(ctx, tx, id, in.Result, in.Fault)
+}
+
 func briefNode(ctx context.Context, tx store.Tx, out *steps.BeginOut) (err error) {
 	out.Node, err = baremetal.Brief(ctx, tx, out.ResourceID)
 	return err
 }
 
-// showNode shows nothing: the request, or the step itself, has said what is being
-// done.
-func showNode(context.Context, store.Tx, operations.Kind, string, string, string) error { return nil }
+// showNothing: the request, or the step itself, has said what is being done.
+func showNothing(context.Context, store.Tx, operations.Kind, string, string, string) error {
+	return nil
+}
 
 func publishNode(ctx context.Context, tx store.Tx, id string, in steps.FinishIn) error {
 	var o steps.NodeOutcome

@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/resourcetype"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/stacks"
@@ -124,7 +125,13 @@ func (a *Activities) open(ctx context.Context, tx store.Tx, f steps.Fence, phase
 	if err != nil {
 		return nil, err
 	}
-	s, err := orchestration.GetStack(ctx, tx, "", op.ResourceID)
+	stack := op.ResourceID
+	if op.ResourceType == operations.Snapshot {
+		if stack, err = orchestration.StackOfSnapshot(ctx, tx, op.ResourceID); err != nil {
+			return nil, err
+		}
+	}
+	s, err := orchestration.GetStack(ctx, tx, "", stack)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,10 @@ func (a *Activities) Fail(ctx context.Context, in steps.FailIn) (out steps.FailO
 		if err != nil {
 			return err
 		}
+		if in.Phase == steps.Forget {
+			out.Reason = in.Reason
+			return nil
+		}
 		rows, err := orchestration.ResourcesWithNeeds(ctx, tx, j.stack.ID, []int64{max(in.ID, -in.ID)})
 		if err != nil {
 			return err

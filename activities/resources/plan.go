@@ -33,8 +33,10 @@ func (a *Activities) Plan(ctx context.Context, in steps.PlanIn) (out steps.PlanO
 			out, err = j.planMake(ctx, tx, rows)
 		case steps.Clear:
 			out = j.planClear(rows)
-		case steps.Check, steps.Suspend, steps.Resume:
+		case steps.Check, steps.Suspend, steps.Resume, steps.Snapshot:
 			out = j.planVisit(rows)
+		case steps.Forget:
+			out, err = j.planForget(ctx, tx)
 		default:
 			err = faults.New(faults.Internal, "UnknownPhase", "a traversal for %q is not known", in.Phase)
 		}

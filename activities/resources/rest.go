@@ -44,6 +44,8 @@ func withLogic(t REST) Type {
 		return Server{t}
 	case "OS::Nova::KeyPair":
 		return KeyPair{t}
+	case "OS::Cinder::Volume":
+		return Volume{t}
 	case "OS::Cinder::VolumeAttachment":
 		return VolumeAttachment{t}
 	}

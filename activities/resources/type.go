@@ -50,12 +50,22 @@ type Sleeper interface {
 	Resume(ctx context.Context, c *Call) (wait time.Duration, err error)
 }
 
+// Snapshotter is a Type that can copy what it made when its stack's snapshot is taken.
+type Snapshotter interface {
+	// Snapshot makes the copy, of the call's Copy as a name, and says in Kept what it
+	// is.
+	Snapshot(ctx context.Context, c *Call) (wait time.Duration, err error)
+	// DeleteSnapshot takes it away; what is gone already is success.
+	DeleteSnapshot(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
 // Call is one call of a type.
 type Call struct {
 	// Name is the resource's in its template; Mark names it among all there are,
 	// and is the same however often it is worked on.
 	Name, Mark string
-	// Action is CREATE, UPDATE, DELETE, CHECK, SUSPEND or RESUME, as users see it.
+	// Action is CREATE, UPDATE, DELETE, CHECK, SUSPEND, RESUME or SNAPSHOT, as users
+	// see it.
 	Action string
 	// ProjectID is the project that the stack is in, UserID its owner, TrustID what
 	// that one lets us act by; empty if there is no such thing.
@@ -72,6 +82,11 @@ type Call struct {
 	Attributes *value.Map
 	// Reference is what get_resource gives; nil is the physical id.
 	Reference any
+
+	// Copy names the resource's copy in a snapshot among all there are, Kept is what the
+	// type keeps of it.
+	Copy string
+	Kept *value.Map
 
 	// configs is where software configs are looked up; box opens them.
 	configs store.Queryer

@@ -18,6 +18,8 @@ type visit struct {
 	action, word string
 	// refused says that it can't be done with a resource in its present state.
 	refused func(*orchestration.Resource) bool
+	// passes says that a resource stays as it is; nil is none.
+	passes func(*orchestration.Resource) bool
 	// hook is a type's part; nil has none.
 	hook func(Type) func(context.Context, *Call) (time.Duration, error)
 }
@@ -58,6 +60,21 @@ var visits = map[steps.Phase]visit{
 			return nil
 		},
 	},
+	// Of what isn't there, or isn't as it should be, there is no copy; one that couldn't
+	// be copied can be the next time.
+	steps.Snapshot: {
+		action: orchestration.ActionSnapshot, word: "snapshot",
+		refused: func(*orchestration.Resource) bool { return false },
+		passes: func(r *orchestration.Resource) bool {
+			return r.Action == orchestration.ActionInit || r.Status != orchestration.Complete && r.Action != orchestration.ActionSnapshot
+		},
+		hook: func(t Type) func(context.Context, *Call) (time.Duration, error) {
+			if s, ok := t.(Snapshotter); ok {
+				return s.Snapshot
+			}
+			return nil
+		},
+	},
 }
 
 // planVisit has every resource there is, each after those it needs; those that
@@ -84,6 +101,9 @@ func (s *shift) visit(id int64, r *orchestration.Resource, v visit) bool {
 	switch {
 	case r.Action == v.action && r.Status == orchestration.InProgress:
 		return true // begun, and to be gone on with
+	case v.passes != nil && v.passes(r):
+		s.out.Done = append(s.out.Done, id)
+		return false
 	case v.refused(r):
 		s.out.Failed = &steps.FailedResource{ID: id, Reason: fmt.Sprintf("Resource %s failed: Error: resources.%s: State ('%s', '%s') invalid for %s",
 			v.action, r.Name, r.Action, r.Status, v.word)}

@@ -12,6 +12,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -32,6 +33,8 @@ type shift struct {
 	out        steps.WorkOut
 	// started are operations on nested stacks that may start.
 	started []string
+	// kept is what a snapshot has of the copies of resources, by their rows.
+	kept map[int64]*value.Map
 
 	touched []*orchestration.Resource
 	gone    []int64
@@ -41,6 +44,9 @@ type shift struct {
 // Batch is idempotent by the rows: what this traversal has done is done, what is
 // gone is gone, and what waits goes on waiting. Errors: Superseded.
 func (a *Activities) Batch(ctx context.Context, in steps.WorkIn) (out steps.WorkOut, err error) {
+	if in.Phase == steps.Forget {
+		return a.forgetAll(ctx, in)
+	}
 	var started []string
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		s, err := a.shift(ctx, tx, in)
@@ -77,6 +83,9 @@ func (a *Activities) Batch(ctx context.Context, in steps.WorkIn) (out steps.Work
 func (a *Activities) Work(ctx context.Context, in steps.WorkIn) (out steps.WorkOut, err error) {
 	if len(in.IDs) != 1 {
 		return out, faults.New(faults.Internal, "NotOne", "%d resources are worked on by one activity", len(in.IDs))
+	}
+	if in.Phase == steps.Forget {
+		return a.forget(ctx, in)
 	}
 	var s *shift
 	var c *Call
@@ -127,7 +136,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &shift{job: j, rows: map[int64]*orchestration.Resource{}}
+	s := &shift{job: j, rows: map[int64]*orchestration.Resource{}, kept: map[int64]*value.Map{}}
 	s.out.CancelRequested = j.op.CancelRequestedAt != nil
 	if s.now, err = store.Now(ctx, tx); err != nil {
 		return nil, err
@@ -230,6 +239,9 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		return nil, err
 	}
 	s.keep(r)
+	if err := s.readKept(ctx, tx, r); err != nil {
+		return nil, err
+	}
 	trust := ""
 	if t := s.o.Types[r.Carrier()]; t != nil && !t.Instant() {
 		if trust, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
@@ -238,6 +250,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	}
 	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
+		Copy: copyOf(markOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID],
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
 		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
 }
@@ -283,6 +296,7 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 		return err
 	}
 	r.PhysicalID, r.WakeAt = c.PhysicalID, nil
+	s.kept[r.ID] = c.Kept
 	state.Data, state.Attributes, state.Reference = c.Data, c.Attributes, c.Reference
 	switch {
 	case failure != nil:
@@ -358,6 +372,9 @@ func (s *shift) write(ctx context.Context, tx store.Tx) error {
 		}
 	}
 	if err := orchestration.PutResources(ctx, tx, s.touched); err != nil {
+		return err
+	}
+	if err := s.writeKept(ctx, tx); err != nil {
 		return err
 	}
 	if err := orchestration.InsertEvents(ctx, tx, s.events); err != nil {

@@ -80,7 +80,7 @@ func newWorldOf(t *testing.T, body *value.Map) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, db: computetest.Open(t), box: box, types: resources.Builtin()}
-	w.engine = engine.New(w.db, orchestration.Locks())
+	w.engine = engine.New(w.db, orchestration.Locks(), orchestration.SnapshotLocks())
 	w.stack = &orchestration.Stack{ID: uuid.NewString(), Name: "s", ProjectID: "p", UserID: "u", Action: orchestration.ActionCreate, Reason: "Stack CREATE started"}
 	request, err := stacks.ParseRequest(body)
 	if err != nil {
@@ -144,7 +144,7 @@ func (w *world) take(id string) steps.Fence {
 func (w *world) records() *records.Activities { return records.New(w.db, w.engine, func(string) {}) }
 
 func (w *world) on(db *store.DB) *resources.Activities {
-	return resources.New(db, engine.New(db, orchestration.Locks()),
+	return resources.New(db, engine.New(db, orchestration.Locks(), orchestration.SnapshotLocks()),
 		resources.Options{Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, MaxConfigs: 1000, GuestURL: "http://guests/orchestration", Heartbeat: func(context.Context) {}})
 }
 

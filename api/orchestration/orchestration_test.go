@@ -99,8 +99,8 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{T: t, db: db, offers: &offers{}, trusts: &trusts{}}
-	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
-		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxPageSize: 1000}
+	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks(), store_.SnapshotLocks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
+		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxSnapshots: 2, MaxPageSize: 1000}
 	c.api = api
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{

@@ -24,6 +24,8 @@ type API struct {
 	// MaxStacks bounds the stacks of a project, MaxConfigs its software configs,
 	// MaxResources the resources of a stack; less than 0 is no bound.
 	MaxStacks, MaxConfigs, MaxResources int
+	// MaxSnapshots bounds the snapshots of a stack; less than 0 is no bound.
+	MaxSnapshots int
 	// Abandon allows stacks to be exported, and deleted without what they have made.
 	Abandon bool
 	// MaxPageSize bounds what a list gives at a time.

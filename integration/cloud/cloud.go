@@ -252,7 +252,7 @@ func (c *Cloud) open() {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(c.DB.Close)
-	c.Engine = engine.New(c.DB, compute.Resource(), orchestration.Locks(), baremetal.Locks())
+	c.Engine = engine.New(c.DB, compute.Resource(), orchestration.Locks(), orchestration.SnapshotLocks(), baremetal.Locks())
 	address, namespace := c.pair.Temporal()
 	c.Temporal, err = engine.Dial(engine.TemporalOptions{Address: address, Namespace: namespace, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

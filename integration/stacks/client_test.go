@@ -109,6 +109,18 @@ func more(t *testing.T, u user) {
 	if s := u.show(u.at("mine")); s["stack_status"] != "CHECK_COMPLETE" {
 		u.Errorf("%v", s)
 	}
+	taken := told[map[string]any](u, "snapshot", "create", "--name", "then", "mine")
+	id := taken["ID"].(string)
+	u.await(u.at("mine"), "SNAPSHOT_COMPLETE", cloud.Patience)
+	if shown := told[map[string]any](u, "snapshot", "show", "mine", id); shown["status"] != "COMPLETE" {
+		t.Errorf("%v", shown)
+	}
+	if all := told[[]map[string]any](u, "snapshot", "list", "mine"); len(all) != 1 || all[0]["id"] != id {
+		t.Errorf("%v", all)
+	}
+	u.openstack("snapshot", "restore", "mine", id)
+	u.await(u.at("mine"), "RESTORE_COMPLETE", cloud.Patience)
+	u.openstack("snapshot", "delete", "--yes", "mine", id)
 	if resources := told[[]map[string]any](u, "resource", "list", "mine"); len(resources) != 2 {
 		t.Errorf("%v", resources)
 	}

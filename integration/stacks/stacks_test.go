@@ -72,6 +72,34 @@ func (u user) await(path, state string, within time.Duration) map[string]any {
 	return s
 }
 
+// restored has a snapshot be taken of a stack, the stack be updated and be what it was,
+// and the snapshot be deleted.
+func restored(u user, path string, update map[string]any) {
+	u.Helper()
+	taken := u.ask("POST", path+"/snapshots", map[string]any{"name": "then"}, 200)
+	u.await(path, "SNAPSHOT_COMPLETE", cloud.Patience)
+	one := path + "/snapshots/" + taken["id"].(string)
+	if n := u.ask("GET", one, nil, 200)["snapshot"].(map[string]any); n["status"] != "COMPLETE" || len(n["data"].(map[string]any)["resources"].(map[string]any)) != 2 {
+		u.Errorf("%v", n)
+	}
+	u.ask("PUT", path, update, 202)
+	u.await(path, "UPDATE_COMPLETE", cloud.Patience)
+	u.ask("POST", one+"/restore", nil, 202)
+	s := u.await(path, "RESTORE_COMPLETE", cloud.Patience)
+	if out := s["outputs"].([]any)[0].(map[string]any); out["output_value"] != 2.0 {
+		u.Errorf("restored, it says %v", out)
+	}
+	u.ask("DELETE", one, nil, 204)
+	u.Eventually("the snapshot is gone", cloud.Patience, func(context.Context) error {
+		if all := u.ask("GET", path+"/snapshots", nil, 200)["snapshots"].([]any); len(all) != 0 {
+			return fmt.Errorf("%v", all)
+		}
+		return nil
+	})
+	u.ask("POST", path+"/snapshots", map[string]any{}, 200) // which goes with the stack
+	u.await(path, "SNAPSHOT_COMPLETE", cloud.Patience)
+}
+
 // Stacks from end to end: made, read, failed, rolled back, deleted, cut short by
 // a delete, and carried on by another worker.
 func TestStacks(t *testing.T) {
@@ -163,6 +191,8 @@ outputs:
 	if want := "Stack CHECK completed successfully. 'CHECK' not fully supported (see resources)"; s["stack_status_reason"] != want {
 		t.Errorf("reason %q, want %q", s["stack_status_reason"], want)
 	}
+
+	restored(u, one, value(5, 0))
 
 	// A group grows and shrinks, and what is in it can be seen through its stack.
 	group := func(count int) string {

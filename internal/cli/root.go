@@ -145,5 +145,5 @@ func (e *Env) withDB(ctx context.Context, f func(*store.DB) error) error {
 
 // newEngine is the engine as commands use it: no client, no loops.
 func newEngine(db *store.DB) *engine.Engine {
-	return engine.New(db, compute.Resource(), orchestration.Locks(), baremetal.Locks())
+	return engine.New(db, compute.Resource(), orchestration.Locks(), orchestration.SnapshotLocks(), baremetal.Locks())
 }

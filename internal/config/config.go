@@ -138,6 +138,8 @@ type Orchestration struct {
 	MaxStacks    int `koanf:"max_stacks_per_tenant"`
 	MaxConfigs   int `koanf:"max_software_configs_per_tenant"`
 	MaxResources int `koanf:"max_resources_per_stack"`
+	// MaxSnapshots is how many snapshots a stack may have; less than 0 is no bound.
+	MaxSnapshots int `koanf:"max_snapshots_per_stack"`
 	// Abandon allows stacks to be exported, and deleted without what they have made.
 	Abandon bool `koanf:"enable_stack_abandon"`
 	// GuestURL is where guests reach the Orchestration API, without its version;

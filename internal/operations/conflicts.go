@@ -34,7 +34,8 @@ const (
 //
 // A newer traversal of a stack takes over from an older one (contracts:
 // lifecycle.json): what it does not do again, the newer one finds in the rows of
-// the resources. A delete gives way to nothing.
+// the resources. A delete gives way to nothing. Only a snapshot is never taken while
+// anything else is done.
 //
 // A node's instance is taken away while its ramdisk is waited for (contracts:
 // state-machine.json, the event delete); in every other state in which somebody works
@@ -81,8 +82,14 @@ var meetings = map[Kind]map[Kind]Meeting{
 	StackCheck:    newer,
 	StackSuspend:  newer,
 	StackResume:   newer,
+	StackSnapshot: newer,
+	StackRestore:  newer,
 	StackDelete:   {StackDelete: Join},
-	StackRecover:  {StackUpdate: Queue, StackDelete: Queue, StackCheck: Queue, StackSuspend: Queue, StackResume: Queue, StackRollback: Queue},
+	StackRecover: {StackUpdate: Queue, StackDelete: Queue, StackCheck: Queue, StackSuspend: Queue, StackResume: Queue, StackRollback: Queue,
+		StackRestore: Queue},
+
+	SnapshotDelete:  {SnapshotDelete: Join},
+	SnapshotRecover: {SnapshotDelete: Join},
 
 	NodeDeploy:  {NodeUndeploy: Preempt},
 	NodeRebuild: {NodeUndeploy: Preempt},
@@ -96,7 +103,8 @@ var meetings = map[Kind]map[Kind]Meeting{
 }
 
 // newer are the traversals of a stack that take over from whatever runs.
-var newer = map[Kind]Meeting{StackUpdate: Preempt, StackDelete: Preempt, StackRollback: Preempt, StackCheck: Preempt, StackSuspend: Preempt, StackResume: Preempt}
+var newer = map[Kind]Meeting{StackUpdate: Preempt, StackDelete: Preempt, StackRollback: Preempt, StackCheck: Preempt, StackSuspend: Preempt, StackResume: Preempt,
+	StackRestore: Preempt}
 
 // Meet says what becomes of an operation of kind incoming that finds one of
 // kind running on the same resource.

@@ -20,6 +20,8 @@ const (
 	Server ResourceType = "server"
 	// Stack is a template of the orchestration service, carried out.
 	Stack ResourceType = "stack"
+	// Snapshot is what was kept of a stack as it was at a time.
+	Snapshot ResourceType = "snapshot"
 	// Node is a machine of the bare metal service.
 	Node ResourceType = "node"
 )
@@ -99,9 +101,22 @@ const (
 	StackCheck   Kind = "stack.check"
 	StackSuspend Kind = "stack.suspend"
 	StackResume  Kind = "stack.resume"
+	// StackSnapshot keeps what a stack is and copies of its resources, StackRestore
+	// makes it that again.
+	StackSnapshot Kind = "stack.snapshot"
+	StackRestore  Kind = "stack.restore"
 	// StackRecover ends a traversal whose workflow died by other hands than the
 	// engine's: a delete is finished, of any other the stack says FAILED.
 	StackRecover Kind = "stack.recover"
+)
+
+// Kinds of operation on snapshots of stacks.
+const (
+	// SnapshotDelete takes away what a snapshot has, while its stack goes on.
+	SnapshotDelete Kind = "snapshot.delete"
+	// SnapshotRecover finishes a delete whose workflow died by other hands than the
+	// engine's.
+	SnapshotRecover Kind = "snapshot.recover"
 )
 
 // Kinds of operation on nodes.
@@ -282,7 +297,12 @@ var specs = []Spec{
 	{Kind: StackCheck, Resource: Stack, Verb: "check", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackSuspend, Resource: Stack, Verb: "suspend", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackResume, Resource: Stack, Verb: "resume", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: StackSnapshot, Resource: Stack, Verb: "snapshot", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: StackRestore, Resource: Stack, Verb: "restore", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
+
+	{Kind: SnapshotDelete, Resource: Snapshot, Verb: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
+	{Kind: SnapshotRecover, Resource: Snapshot, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
 
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},

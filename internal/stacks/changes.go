@@ -12,12 +12,13 @@ import (
 
 // Changed names the properties that the definition has otherwise than a resource as
 // it was made; nil is a resource that can't be kept: it has failed, or is of another
-// type. A stack that has failed can. Errors: Invalid.
+// type. A stack that has failed can, and what only failed to be copied. Errors: Invalid.
 func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *World) ([]string, error) {
 	if r.Type != def.Type || r.CarriedBy != d.CarriedBy(def) {
 		return nil, nil
 	}
-	if r.Status == orchestration.Failed && (!d.Nests(def) || r.PhysicalID == "" || r.Action == orchestration.ActionCheck) {
+	if r.Status == orchestration.Failed && r.Action != orchestration.ActionSnapshot &&
+		(!d.Nests(def) || r.PhysicalID == "" || r.Action == orchestration.ActionCheck) {
 		return nil, nil
 	}
 	t, err := d.TypeOf(def)

@@ -21,6 +21,8 @@ type StackBrief struct {
 	Timeout time.Duration `json:"timeout"`
 	// Rollback says that a traversal that failed is taken back.
 	Rollback bool `json:"rollback,omitempty"`
+	// Snapshots says that snapshots were taken of it.
+	Snapshots bool `json:"snapshots,omitempty"`
 }
 
 // StackOutcome is what a finished operation makes true of a stack's row.
@@ -46,6 +48,8 @@ type TraversalInput struct {
 	PartOf string `json:"part_of,omitempty"`
 	// Abandon says of a delete that it leaves what there is outside.
 	Abandon bool `json:"abandon,omitempty"`
+	// Snapshot is the one that is taken of the stack, or deleted.
+	Snapshot string `json:"snapshot,omitempty"`
 }
 
 // Phase is what a traversal is for.
@@ -64,6 +68,11 @@ const (
 	Suspend Phase = "suspend"
 	// Resume wakes each, after those that it needs.
 	Resume Phase = "resume"
+	// Snapshot copies what can be copied.
+	Snapshot Phase = "snapshot"
+	// Forget takes away the copies that a snapshot has, or all that there are of a
+	// stack that goes. Its nodes are copies, not resources.
+	Forget Phase = "forget"
 )
 
 // PlanIn asks for the graph of the fenced operation's stack.

@@ -1,5 +1,6 @@
-// Package stack has the workflows of operations on stacks, one file each. Each is
-// one traversal of the stack's graph, or two if it is taken back (traverse.go).
+// Package stack has the workflows of operations on stacks and their snapshots, one
+// file each. Each is one traversal of the stack's graph, or two if it is taken back
+// (traverse.go).
 //
 // A workflow knows numbers and edges; what they stand for, the template and every
 // value are in the database, and so is what was done already: a run that is
@@ -29,5 +30,10 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.StackCheck:    Check,
 	operations.StackSuspend:  Suspend,
 	operations.StackResume:   Resume,
+	operations.StackSnapshot: Snapshot,
+	operations.StackRestore:  Restore,
 	operations.StackRecover:  Recover,
+
+	operations.SnapshotDelete:  DeleteSnapshot,
+	operations.SnapshotRecover: DeleteSnapshot,
 }

@@ -16,6 +16,8 @@ const (
 	actionCheck    = "CHECK"
 	actionSuspend  = "SUSPEND"
 	actionResume   = "RESUME"
+	actionSnapshot = "SNAPSHOT"
+	actionRestore  = "RESTORE"
 
 	complete = "COMPLETE"
 	failed   = "FAILED"

@@ -35,6 +35,12 @@ func made(w *world) {
 	}
 }
 
+func copied(w *world) {
+	for _, n := range w.nodes {
+		n.kept = true
+	}
+}
+
 func of(kind operations.Kind) func(*world) { return func(w *world) { w.Kind = kind } }
 
 func failing(i int) func(*world) { return func(w *world) { w.nodes[i].fails = true } }
@@ -43,7 +49,8 @@ func rolledBack(w *world) { w.rollback = true }
 
 func recovering(kind operations.Kind) func(*world) {
 	return func(w *world) {
-		w.Kind, w.Recovers = operations.StackRecover, &steps.Recovered{OperationID: "lost", Kind: kind, Step: operations.StepResources}
+		w.Kind, _ = operations.RecoverKind(kind)
+		w.Recovers = &steps.Recovered{OperationID: "lost", Kind: kind, Step: operations.StepResources}
 	}
 }
 
@@ -65,6 +72,15 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "suspend, a slow one fails", World: diamond(of(operations.StackSuspend), made, failing(1)), Ends: "failed SUSPEND_FAILED"},
 	{Name: "resume", World: diamond(of(operations.StackResume), made), Ends: "done RESUME_COMPLETE"},
 	{Name: "resume, the first fails", World: diamond(of(operations.StackResume), made, failing(0)), Ends: "failed RESUME_FAILED"},
+	{Name: "snapshot", World: diamond(of(operations.StackSnapshot), made), Ends: "done SNAPSHOT_COMPLETE"},
+	{Name: "snapshot, a slow one fails", World: diamond(of(operations.StackSnapshot), made, failing(1)), Ends: "failed SNAPSHOT_FAILED"},
+	{Name: "restore", World: diamond(of(operations.StackRestore)), Ends: "done RESTORE_COMPLETE"},
+	{Name: "restore, the last fails", World: diamond(of(operations.StackRestore), failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
+	{Name: "delete, with snapshots", World: diamond(of(operations.StackDelete), made, copied), Ends: "done DELETE_COMPLETE"},
+	{Name: "delete, a copy stays", World: diamond(of(operations.StackDelete), made, copied, failing(1)), Ends: "failed DELETE_FAILED"},
+	{Name: "delete a snapshot", World: diamond(of(operations.SnapshotDelete), copied), Ends: "done"},
+	{Name: "delete a snapshot, a copy stays", World: diamond(of(operations.SnapshotDelete), copied, failing(1)), Ends: "failed"},
+	{Name: "recover a snapshot's delete", World: diamond(recovering(operations.SnapshotDelete), copied), Ends: "done"},
 	{Name: "recover a create", World: diamond(recovering(operations.StackCreate)), Ends: "done CREATE_FAILED"},
 	{Name: "recover a delete", World: diamond(recovering(operations.StackDelete), made), Ends: "done DELETE_COMPLETE"},
 }

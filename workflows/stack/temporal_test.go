@@ -64,6 +64,17 @@ var onTemporal = map[string]workflowtest.Recital[*world]{
 	"resume-done":           {World: diamond(quick, of(operations.StackResume), made), Status: isCompleted, Ends: "done RESUME_COMPLETE"},
 	"resume-failed":         {World: diamond(quick, of(operations.StackResume), made, failing(1)), Status: isFailed, Ends: "failed RESUME_FAILED"},
 	"resume-cancelled":      {World: diamond(of(operations.StackResume), made, slow), Cancel: 8, Status: isCanceled, Ends: "cancelled RESUME_FAILED"},
+	"snapshot-done":         {World: diamond(quick, of(operations.StackSnapshot), made), Status: isCompleted, Ends: "done SNAPSHOT_COMPLETE"},
+	"snapshot-failed":       {World: diamond(quick, of(operations.StackSnapshot), made, failing(1)), Status: isFailed, Ends: "failed SNAPSHOT_FAILED"},
+	"snapshot-cancelled":    {World: diamond(of(operations.StackSnapshot), made, slow), Cancel: 8, Status: isCanceled, Ends: "cancelled SNAPSHOT_FAILED"},
+	"restore-done":          {World: diamond(quick, of(operations.StackRestore)), Status: isCompleted, Ends: "done RESTORE_COMPLETE"},
+	"restore-rolled-back":   {World: diamond(quick, of(operations.StackRestore), failing(3), rolledBack), Status: isFailed, Ends: "failed ROLLBACK_COMPLETE"},
+	"restore-cancelled":     {World: diamond(of(operations.StackRestore), slow), Cancel: 8, Status: isCanceled, Ends: "cancelled RESTORE_FAILED"},
+	"delete-with-snapshots": {World: diamond(quick, of(operations.StackDelete), made, copied), Status: isCompleted, Ends: "done DELETE_COMPLETE"},
+	"forget-done":           {World: diamond(quick, of(operations.SnapshotDelete), copied), Status: isCompleted, Ends: "done"},
+	"forget-failed":         {World: diamond(quick, of(operations.SnapshotDelete), copied, failing(1)), Status: isFailed, Ends: "failed"},
+	"recover-forget":        {World: diamond(quick, recovering(operations.SnapshotDelete), copied), Status: isCompleted, Ends: "done"},
+	"recover-forget-failed": {World: diamond(quick, recovering(operations.SnapshotDelete), copied, failing(1)), Status: isFailed, Ends: "failed"},
 	"recover-create":        {World: diamond(recovering(operations.StackCreate)), Status: isCompleted, Ends: "done CREATE_FAILED"},
 	"recover-delete":        {World: diamond(quick, recovering(operations.StackDelete), made), Status: isCompleted, Ends: "done DELETE_COMPLETE"},
 	"recover-delete-failed": {World: diamond(recovering(operations.StackDelete), made, func(w *world) { w.nodes[2].waits, w.timeout = 1000, time.Second }), Status: isFailed, Ends: "failed DELETE_FAILED"},
@@ -80,4 +91,5 @@ func TestReplay(t *testing.T) { workflowtest.Replay(t, Workflows, histories) }
 func TestHistoriesAreComplete(t *testing.T) {
 	t.Parallel()
 	workflowtest.Complete(t, operations.Stack, histories, nil)
+	workflowtest.Complete(t, operations.Snapshot, histories, nil)
 }

@@ -25,16 +25,20 @@ type node struct {
 	waits int
 	fails bool
 
-	there, begun, failed, visited bool
+	// kept says that snapshots have copies of it.
+	there, begun, failed, visited, kept bool
 }
 
 // visits are the phases that leave resources what they are.
-var visits = []steps.Phase{steps.Check, steps.Suspend, steps.Resume}
+var visits = []steps.Phase{steps.Check, steps.Suspend, steps.Resume, steps.Snapshot}
 
 // done says whether a phase has done its part in a node.
 func (n *node) done(phase steps.Phase) bool {
 	if slices.Contains(visits, phase) {
 		return n.visited
+	}
+	if phase == steps.Forget {
+		return !n.kept
 	}
 	return n.there == (phase == steps.Make)
 }
@@ -44,15 +48,22 @@ func (n *node) do(phase steps.Phase) {
 		n.visited = true
 		return
 	}
+	if phase == steps.Forget {
+		n.kept = false
+		return
+	}
 	n.there = phase == steps.Make
 }
 
 // mayFail says whether a phase is one that nodes fail in.
-func mayFail(phase steps.Phase) bool { return phase == steps.Make || slices.Contains(visits, phase) }
+func mayFail(phase steps.Phase) bool {
+	return phase == steps.Make || phase == steps.Forget || slices.Contains(visits, phase)
+}
 
 // actions are what stacks show of operations of each kind.
 var actions = map[operations.Kind]string{operations.StackDelete: actionDelete, operations.StackUpdate: actionUpdate,
-	operations.StackRollback: actionRollback, operations.StackCheck: actionCheck, operations.StackSuspend: actionSuspend, operations.StackResume: actionResume}
+	operations.StackRollback: actionRollback, operations.StackCheck: actionCheck, operations.StackSuspend: actionSuspend, operations.StackResume: actionResume,
+	operations.StackSnapshot: actionSnapshot, operations.StackRestore: actionRestore}
 
 // world is one stack and the operation that holds it.
 type world struct {
@@ -76,6 +87,9 @@ func (w *world) String() string {
 
 // End is how it ended, as a scene has it.
 func (w *world) End() string {
+	if w.ofSnapshot() {
+		return string(w.Result)
+	}
 	return fmt.Sprintf("%s %s_%s", w.Result, w.outcome.Action, w.outcome.Status)
 }
 
@@ -84,10 +98,18 @@ func (w *world) Brief(out *steps.BeginOut) {
 	if w.Step == operations.StepRollback {
 		action = actionRollback
 	}
-	out.Stack = &steps.StackBrief{ID: "s", Action: action, Reason: "why it failed", Timeout: w.timeout, Rollback: w.rollback}
+	out.Stack = &steps.StackBrief{ID: "s", Action: action, Reason: "why it failed", Timeout: w.timeout, Rollback: w.rollback,
+		Snapshots: slices.ContainsFunc(w.nodes, func(n *node) bool { return n.kept })}
 }
 
+// ofSnapshot says whether the operation is on a snapshot, of which its own end tells
+// everything.
+func (w *world) ofSnapshot() bool { return w.Spec().Resource == operations.Snapshot }
+
 func (w *world) Publish(in steps.FinishIn) {
+	if w.ofSnapshot() {
+		return
+	}
 	if in.Stack == nil {
 		w.Broke("nothing is said of the stack")
 		return
@@ -102,6 +124,9 @@ type workers struct{ w *world }
 // needs are those of a node in a phase.
 func (w *world) needs(phase steps.Phase) [][]int {
 	all := make([][]int, len(w.nodes))
+	if phase == steps.Forget {
+		return all
+	}
 	for i, n := range w.nodes {
 		for _, need := range n.needs {
 			if mayFail(phase) && phase != steps.Suspend {
@@ -194,6 +219,14 @@ func (w *world) work(in steps.WorkIn, slow bool) (out steps.WorkOut) {
 // Check: the stack shows what became of its resources.
 func (w *world) Check(t *testing.T) {
 	t.Helper()
+	if w.ofSnapshot() {
+		for i, n := range w.nodes {
+			if n.kept && w.Result == operations.ResultDone {
+				t.Errorf("node %d has a copy still", i)
+			}
+		}
+		return
+	}
 	if w.outcome.Action == "" || w.outcome.Reason == "" && !w.outcome.Deleted {
 		t.Errorf("the stack is %+v", w.outcome)
 	}
@@ -202,17 +235,17 @@ func (w *world) Check(t *testing.T) {
 	}
 	for i, n := range w.nodes {
 		switch w.outcome.Action + "_" + w.outcome.Status {
-		case "CREATE_COMPLETE", "UPDATE_COMPLETE":
+		case "CREATE_COMPLETE", "UPDATE_COMPLETE", "RESTORE_COMPLETE":
 			if !n.there {
 				t.Errorf("node %d is not there", i)
 			}
-		case "CHECK_COMPLETE", "SUSPEND_COMPLETE", "RESUME_COMPLETE":
+		case "CHECK_COMPLETE", "SUSPEND_COMPLETE", "RESUME_COMPLETE", "SNAPSHOT_COMPLETE":
 			if !n.visited {
 				t.Errorf("node %d was not visited", i)
 			}
 		case "DELETE_COMPLETE", "ROLLBACK_COMPLETE":
-			if n.there {
-				t.Errorf("node %d is still there", i)
+			if n.there || n.kept && w.outcome.Deleted {
+				t.Errorf("node %d is still there, or a copy of it", i)
 			}
 		}
 	}

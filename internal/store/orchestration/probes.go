@@ -15,6 +15,14 @@ var Probes = []engine.Probe{
 		"A resource shows that something is done with it, and no operation has its stack.",
 		`SELECT r.stack_id::text, format('%s is %s_%s', r.name, r.action, r.status) FROM orchestration.resources r
 			JOIN orchestration.stacks s ON s.id = r.stack_id WHERE r.status = 'IN_PROGRESS' AND s.operation_id IS NULL`),
+	engine.Query("snapshot-in-progress-of-nobody",
+		"A snapshot is being taken of a stack that no operation has, or deleted, and no operation has it.",
+		`SELECT n.id::text, format('%s_%s of %s', n.action, n.status, n.stack_id) FROM orchestration.snapshots n JOIN orchestration.stacks s ON s.id = n.stack_id
+			WHERE n.status = 'IN_PROGRESS' AND CASE n.action WHEN 'CREATE' THEN s.operation_id IS NULL ELSE n.operation_id IS NULL END`),
+	engine.Query("snapshot-of-deleted-stack",
+		"A stack is deleted, and what was copied of its resources is still there, or may be.",
+		`SELECT n.id::text, format('%s of %s', k.name, n.stack_id) FROM orchestration.resource_snapshots k JOIN orchestration.snapshots n ON n.id = k.snapshot_id
+			JOIN orchestration.stacks s ON s.id = n.stack_id WHERE s.deleted_at IS NOT NULL AND n.operation_id IS NULL`),
 	engine.Query("resource-of-deleted-stack",
 		"A stack is deleted, and what it had is still there, or may be.",
 		`SELECT r.stack_id::text, format('%s %s', r.type, r.name) FROM orchestration.resources r

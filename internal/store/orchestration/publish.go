@@ -19,7 +19,7 @@ import (
 
 // Locks tells the engine how stacks are locked.
 func Locks() engine.Resource {
-	return engine.Resource{Type: operations.Stack, Table: "orchestration.stacks", Abandon: abandon}
+	return engine.Resource{Type: operations.Stack, Table: "orchestration.stacks", Abandon: abandon, Withdraw: withdraw}
 }
 
 // abandon says of a stack whose operation ended without having begun that it
@@ -42,7 +42,11 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.StackBrief, 
 	if err != nil {
 		return nil, err
 	}
-	return &steps.StackBrief{ID: s.ID, Action: s.Action, Reason: s.Reason, Timeout: s.Timeout(), Rollback: !s.DisableRollback}, nil
+	snapshots, err := CountSnapshots(ctx, q, id)
+	if err != nil {
+		return nil, err
+	}
+	return &steps.StackBrief{ID: s.ID, Action: s.Action, Reason: s.Reason, Timeout: s.Timeout(), Rollback: !s.DisableRollback, Snapshots: snapshots > 0}, nil
 }
 
 // Publish makes o true of a stack: its state, unless an operation that waits for
@@ -63,6 +67,12 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) 
 	if err != nil {
 		return fmt.Errorf("publish stack %s: %w", id, store.Translate(err))
 	}
+	if err := endSnapshot(ctx, tx, id, o.Status, o.Reason); err != nil {
+		return err
+	}
+	if err := purgeSnapshots(ctx, tx, id, o.Deleted); err != nil {
+		return err
+	}
 	if err := purgeTemplates(ctx, tx, id); err != nil {
 		return err
 	}
@@ -75,6 +85,7 @@ func purgeTemplates(ctx context.Context, tx store.Tx, id string) error {
 	rows, err := tx.Query(ctx, `DELETE FROM orchestration.templates t WHERE t.stack_id = $1
 		AND NOT EXISTS (SELECT FROM orchestration.stacks s WHERE s.id = $1 AND s.template_id = t.id)
 		AND NOT EXISTS (SELECT FROM orchestration.resources r WHERE r.stack_id = $1 AND r.template_id = t.id)
+		AND NOT EXISTS (SELECT FROM orchestration.snapshots n WHERE n.stack_id = $1 AND n.template_id = t.id)
 		AND NOT EXISTS (SELECT FROM engine.operations o JOIN orchestration.stacks s ON s.id = o.resource_id
 			WHERE o.resource_id = $1 AND o.finished_at IS NULL AND o.id IS DISTINCT FROM s.operation_id AND t.id IN ((o.input->>'template')::bigint, (o.input->>'previous')::bigint))
 		RETURNING t.files_id`, id)
@@ -120,14 +131,15 @@ func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
 }
 
 // stopResources says of resources that are in progress that they are no more. One
-// that was only looked at is what it was: nobody has found anything wrong with it.
+// that was only looked at, or copied, is what it was: nobody has found anything wrong
+// with it.
 func stopResources(ctx context.Context, tx store.Tx, id, why string) error {
 	if why == "" {
 		why = "user triggered cancel"
 	}
 	_, err := tx.Exec(ctx, `
 		WITH stopped AS (
-			UPDATE orchestration.resources SET status = CASE WHEN action = '`+ActionCheck+`' THEN '`+Complete+`' ELSE '`+Failed+`' END, reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
+			UPDATE orchestration.resources SET status = CASE WHEN action IN ('`+ActionCheck+`', '`+ActionSnapshot+`') THEN '`+Complete+`' ELSE '`+Failed+`' END, reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
 			WHERE stack_id = $1 AND status = '`+InProgress+`' RETURNING *
 		)
 		INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)

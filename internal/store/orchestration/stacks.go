@@ -27,6 +27,8 @@ const (
 	ActionCheck    = "CHECK"
 	ActionSuspend  = "SUSPEND"
 	ActionResume   = "RESUME"
+	ActionSnapshot = "SNAPSHOT"
+	ActionRestore  = "RESTORE"
 
 	InProgress = "IN_PROGRESS"
 	Complete   = "COMPLETE"

@@ -1,0 +1,309 @@
+package resources_test
+
+// Snapshots: copies of resources, made, restored from and taken away.
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/activities/resources"
+	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/compute/computetest"
+	"holdfast.dev/internal/store/orchestration"
+)
+
+// copyable is a type whose resources have copies, by their names.
+type copyable struct {
+	outside
+	copies map[string]bool
+	wrong  error
+}
+
+func (o *copyable) Snapshot(_ context.Context, c *resources.Call) (time.Duration, error) {
+	if o.wrong != nil {
+		return 0, o.wrong
+	}
+	o.copies[c.Copy] = true
+	c.Kept.Set("copy", c.Copy)
+	return 0, nil
+}
+
+func (o *copyable) DeleteSnapshot(_ context.Context, c *resources.Call) (time.Duration, error) {
+	delete(o.copies, c.Copy)
+	return 0, o.wrong
+}
+
+// taking has a snapshot of the stack be taken.
+func (w *world) taking() (id string) {
+	w.Helper()
+	n := &orchestration.Snapshot{ID: uuid.NewString(), StackID: w.stack.ID, TemplateID: w.stack.TemplateID}
+	computetest.InTx(w.T, w.db, func(tx store.Tx) error { return orchestration.InsertSnapshot(w.Context(), tx, n) })
+	w.fence = w.begin(operations.StackSnapshot, steps.TraversalInput{Template: w.stack.TemplateID, Snapshot: n.ID})
+	return n.ID
+}
+
+// worked has each node of a plan worked on twice, as if nobody had heard of the first
+// time.
+func (w *world) worked(phase steps.Phase) (failed []string) {
+	w.Helper()
+	plan := w.plan(phase)
+	for node, id := range plan.IDs {
+		do := w.on(w.db).Work
+		if slices.Contains(plan.Instant, node) {
+			do = w.on(w.db).Batch
+		}
+		for range 2 {
+			out, err := do(w.Context(), steps.WorkIn{Fence: w.fence, Phase: phase, IDs: []int64{id}})
+			if err != nil {
+				w.Fatal(err)
+			}
+			if out.Failed != nil && !slices.Contains(failed, out.Failed.Reason) {
+				failed = append(failed, out.Failed.Reason)
+			}
+		}
+	}
+	return failed
+}
+
+func (w *world) snapshots() []*orchestration.Snapshot {
+	w.Helper()
+	all, err := orchestration.Snapshots(w.Context(), w.db.Pool, w.stack.ID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
+// A snapshot has what is there of each resource and a copy of what can be copied, and
+// takes them along; the others stay.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	o := &copyable{outside: outside{there: map[string]bool{}}, copies: map[string]bool{}}
+	w := newWorld(t, sleepers)
+	w.types["OS::Heat::TestResource"] = o
+	w.worked(steps.Make)
+	w.end("CREATE", "COMPLETE")
+	first := w.taking()
+	if failed := w.worked(steps.Snapshot); failed != nil || len(o.copies) != 2 {
+		t.Fatalf("%v, copies %v", failed, o.copies)
+	}
+	w.end("SNAPSHOT", "COMPLETE")
+	kept, err := orchestration.ResourceSnapshots(t.Context(), w.db.Pool, []string{first})
+	if err != nil || len(kept) != 3 || kept[0].Status != "COMPLETE" || kept[0].Action != "SNAPSHOT" {
+		t.Fatalf("%v, %+v", err, kept)
+	}
+	if of, err := stacks.OpenKept(kept[0], w.box); err != nil || !of.All().Has("copy") {
+		t.Errorf("%v, %+v", err, of)
+	}
+	for name, r := range w.rows() {
+		if r.Action+"_"+r.Status != "SNAPSHOT_COMPLETE" {
+			t.Errorf("%s is %s_%s", name, r.Action, r.Status)
+		}
+	}
+	second := w.taking()
+	w.worked(steps.Snapshot)
+	w.end("SNAPSHOT", "COMPLETE")
+	if len(o.copies) != 4 {
+		t.Errorf("copies %v", o.copies)
+	}
+	// One is deleted, and the other goes with the stack.
+	w.forgetting(first)
+	if failed := w.worked(steps.Forget); failed != nil || len(o.copies) != 2 {
+		t.Errorf("%v, copies %v", failed, o.copies)
+	}
+	w.end("", "")
+	if all := w.snapshots(); len(all) != 1 || all[0].ID != second || all[0].Status != "COMPLETE" {
+		t.Errorf("%+v", all)
+	}
+	w.fence = w.begin(operations.StackDelete)
+	w.worked(steps.Forget)
+	if len(o.copies) != 0 || len(w.plan(steps.Forget).IDs) != 0 {
+		t.Errorf("copies %v", o.copies)
+	}
+}
+
+// forgetting has a snapshot's delete begun.
+func (w *world) forgetting(id string) {
+	w.Helper()
+	var accepted engine.Accepted
+	computetest.InTx(w.T, w.db, func(tx store.Tx) (err error) {
+		accepted, err = w.engine.Accept(w.Context(), tx, engine.Request{Kind: operations.SnapshotDelete, ResourceID: id, ProjectID: "p", Input: steps.TraversalInput{Snapshot: id}})
+		return err
+	})
+	w.fence = w.take(accepted.OperationID)
+}
+
+// What can't be copied, or whose copy can't be deleted, fails the snapshot and not the
+// resource.
+func TestSnapshotFails(t *testing.T) {
+	t.Parallel()
+	wrong := faults.New(faults.Invalid, "Error", "it is broken")
+	o := &copyable{outside: outside{there: map[string]bool{}}, copies: map[string]bool{}}
+	w := newWorld(t, sleepers)
+	w.types["OS::Heat::TestResource"] = o
+	w.worked(steps.Make)
+	w.end("CREATE", "COMPLETE")
+	o.wrong = wrong
+	id := w.taking()
+	if failed := w.worked(steps.Snapshot); len(failed) != 2 || failed[0] != "Resource SNAPSHOT failed: Error: resources.first: it is broken" {
+		t.Errorf("%v", failed)
+	}
+	w.end("SNAPSHOT", "FAILED")
+	if all := w.snapshots(); len(all) != 1 || all[0].Status != "FAILED" {
+		t.Errorf("%+v", all)
+	}
+	w.forgetting(id)
+	if failed := w.worked(steps.Forget); len(failed) != 2 || failed[0] != "Resource snapshot DELETE failed: Error: resources.first: it is broken" {
+		t.Errorf("%v", failed)
+	}
+	if _, err := w.records().Finish(t.Context(), steps.FinishIn{Fence: w.fence, Result: operations.ResultFailed, Fault: &steps.Fault{Message: "why"}}); err != nil {
+		t.Fatal(err)
+	}
+	if all := w.snapshots(); len(all) != 1 || all[0].Status != "FAILED" || all[0].Action != "CREATE" || *all[0].Reason != "why" {
+		t.Errorf("%+v", all)
+	}
+	// An update keeps what couldn't be copied.
+	before := w.rows()
+	o.wrong = nil
+	w.fence = w.begin(operations.StackUpdate, steps.TraversalInput{Template: w.stack.TemplateID, Previous: w.stack.TemplateID})
+	w.worked(steps.Make)
+	for name, r := range w.rows() {
+		if r.ID != before[name].ID {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+}
+
+// A snapshot that a newer operation cuts short has failed, whether it had begun or not.
+func TestSnapshotIsCutShort(t *testing.T) {
+	t.Parallel()
+	for _, begun := range []bool{false, true} {
+		w := newWorld(t, sleepers)
+		w.made()
+		n := &orchestration.Snapshot{ID: uuid.NewString(), StackID: w.stack.ID, TemplateID: w.stack.TemplateID}
+		computetest.InTx(t, w.db, func(tx store.Tx) error { return orchestration.InsertSnapshot(t.Context(), tx, n) })
+		accepted := w.accept(operations.StackSnapshot, steps.TraversalInput{Template: w.stack.TemplateID, Snapshot: n.ID})
+		if begun {
+			w.fence = w.take(accepted.OperationID)
+		}
+		w.accept(operations.StackDelete)
+		if begun {
+			w.cancelled("SNAPSHOT")
+		}
+		if all := w.snapshots(); len(all) != 1 || all[0].Status != "FAILED" || *all[0].Reason != "Stack SNAPSHOT cancelled" {
+			t.Errorf("begun %t: %+v", begun, all[0])
+		}
+	}
+}
+
+// A disk is copied, another is made of the copy and the disk itself is made that again;
+// and the copy is taken away: whatever is lost on the way.
+func TestVolumeSnapshot(t *testing.T) {
+	t.Parallel()
+	b, _ := newBench(t)
+	th := thing{name: "disk", typ: "OS::Cinder::Volume"}
+	v := b.types[th.typ].(resources.Volume)
+	disk := b.killed("create", b.call(th, `{"size": 1}`), v.Create)
+	c := b.call(th, `{"size": 1}`)
+	c.PhysicalID, c.Action, c.Copy, c.Kept = disk.PhysicalID, "SNAPSHOT", "copy", &value.Map{}
+	copied := b.killed("copy", c, v.Snapshot)
+	backup, _ := copied.Kept.Get(stacks.SnapshotBackup)
+	of := `{"backup_id": "` + value.Str(backup) + `"}`
+	another := b.killed("create of the copy", b.call(thing{name: "another", typ: th.typ}, of), v.Create)
+	if size, _ := another.Attributes.Get("size"); value.Str(size) != "1" || another.Data.Has("filled_from") {
+		t.Errorf("its size is %v, and it keeps %s", size, value.JSON(another.Data, false))
+	}
+	u := b.call(th, `{"size": 1, "backup_id": "`+value.Str(backup)+`"}`)
+	u.PhysicalID, u.Action, u.Data = disk.PhysicalID, "UPDATE", disk.Data
+	b.killed("restore", u, func(ctx context.Context, c *resources.Call) (time.Duration, error) {
+		return v.Update(ctx, c, []string{"backup_id"})
+	})
+	for _, known := range []*value.Map{{}, copied.Kept} { // nobody has heard which one it was
+		c.Kept = known
+		b.killed("delete the copy", c, v.DeleteSnapshot)
+	}
+	for _, gone := range []*resources.Call{disk, another} {
+		gone.Action = "DELETE"
+		b.killed("delete", gone, v.Delete)
+	}
+}
+
+// glance has images of a server, beside a compute service that makes them one look
+// later; and says which disk is in it.
+type glance struct {
+	compute
+	images map[string]string // ids and statuses
+	names  map[string]string
+	lock   sync.Mutex
+}
+
+func (g *glance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	write := func(status int, text string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text)) // a client that is gone needs none
+	}
+	const id = "00000000-4444-4444-8444-444444444444"
+	switch {
+	case parts[len(parts)-1] == "action":
+		g.images[id], g.names[id] = "queued", "copy"
+		write(202, `{"image_id": "`+id+`"}`)
+	case parts[0] != "images":
+		g.compute.ServeHTTP(w, r)
+	case r.Method == http.MethodDelete && g.images[id] == "":
+		write(404, `{}`)
+	case r.Method == http.MethodDelete:
+		delete(g.images, id)
+		w.WriteHeader(204)
+	case len(parts) == 1 && g.images[id] != "" && r.URL.Query().Get("name") == g.names[id]:
+		write(200, `{"images": [{"id": "`+id+`", "name": "copy"}]}`)
+	case len(parts) == 1:
+		write(200, `{"images": []}`)
+	case g.images[id] == "":
+		write(404, `{}`)
+	default:
+		write(200, `{"id": "`+id+`", "status": "`+g.images[id]+`"}`)
+		g.images[id] = map[string]string{"queued": "active", "active": "active", "killed": "killed"}[g.images[id]]
+	}
+}
+
+// A server is copied to an image, which is deleted again: whatever is lost on the way.
+func TestServerSnapshot(t *testing.T) {
+	t.Parallel()
+	service := &glance{compute: compute{servers: map[string]map[string]any{}, attached: map[string]map[string]any{}}, images: map[string]string{}, names: map[string]string{}}
+	b := benchOf(t, service)
+	th := thing{name: "server", typ: "OS::Nova::Server"}
+	server := b.types[th.typ].(resources.Server)
+	made := b.killed("create", b.call(th, `{"flavor": "small", "image": "00000000-1111-4111-8111-111111111111"}`), server.Create)
+	c := b.call(th, `{"flavor": "small"}`)
+	c.PhysicalID, c.Action, c.Copy, c.Kept = made.PhysicalID, "SNAPSHOT", "copy", &value.Map{}
+	copied := b.killed("copy", c, server.Snapshot)
+	image, _ := copied.Kept.Get(stacks.SnapshotImage)
+	if len(service.images) != 1 || service.images[value.Str(image)] != "active" {
+		t.Errorf("%v of %v", image, service.images)
+	}
+	service.images[value.Str(image)] = "killed"
+	if _, err := server.Snapshot(t.Context(), copied); err == nil || err.Error() != "killed" {
+		t.Errorf("%v", err)
+	}
+	b.killed("delete the copy", copied, server.DeleteSnapshot)
+	if _, err := server.Snapshot(t.Context(), copied); !faults.Is(err, faults.NotFound) || len(service.images) != 0 {
+		t.Errorf("%v, and there are %v", err, service.images)
+	}
+}
