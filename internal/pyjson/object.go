@@ -12,8 +12,14 @@ import (
 // Object is a JSON object. The zero Object is empty.
 type Object struct {
 	keys   []string
-	values map[string]any
+	values []any // of the key at the same place
+	// places are the keys', once there are more than few; a map takes several times
+	// the memory of what most objects hold.
+	places map[string]int
 }
+
+// few are as many keys as are found soon enough by looking at each.
+const few = 16
 
 // Len is the number of keys; nil has none.
 func (o *Object) Len() int {
@@ -32,33 +38,61 @@ func (o *Object) Keys() []string {
 }
 
 // At gives the key and value at a place in the order.
-func (o *Object) At(i int) (key, value any) { return o.keys[i], o.values[o.keys[i]] }
+func (o *Object) At(i int) (key, value any) { return o.keys[i], o.values[i] }
+
+// place is where a key stands, or -1.
+func (o *Object) place(key string) int {
+	if o.places == nil {
+		return slices.Index(o.keys, key)
+	}
+	if i, there := o.places[key]; there {
+		return i
+	}
+	return -1
+}
+
+// findAll notes where each key stands, if they are many.
+func (o *Object) findAll() {
+	if o.places = nil; len(o.keys) <= few {
+		return
+	}
+	o.places = make(map[string]int, len(o.keys))
+	for i, key := range o.keys {
+		o.places[key] = i
+	}
+}
 
 // Get gives the value of a key and whether it is there.
 func (o *Object) Get(key string) (any, bool) {
 	if o == nil {
 		return nil, false
 	}
-	value, ok := o.values[key]
-	return value, ok
+	if i := o.place(key); i >= 0 {
+		return o.values[i], true
+	}
+	return nil, false
 }
 
 // Set adds a key at the end, or changes its value where it stands.
 func (o *Object) Set(key string, value any) {
-	if o.values == nil {
-		o.values = map[string]any{}
+	if i := o.place(key); i >= 0 {
+		o.values[i] = value
+		return
 	}
-	if _, there := o.values[key]; !there {
-		o.keys = append(o.keys, key)
+	o.keys, o.values = append(o.keys, key), append(o.values, value)
+	switch {
+	case o.places != nil:
+		o.places[key] = len(o.keys) - 1
+	case len(o.keys) > few:
+		o.findAll()
 	}
-	o.values[key] = value
 }
 
 // Delete takes a key away, if it is there.
 func (o *Object) Delete(key string) {
-	if _, there := o.values[key]; there {
-		delete(o.values, key)
-		o.keys = slices.DeleteFunc(o.keys, func(k string) bool { return k == key })
+	if i := o.place(key); i >= 0 {
+		o.keys, o.values = slices.Delete(o.keys, i, i+1), slices.Delete(o.values, i, i+1)
+		o.findAll()
 	}
 }
 
@@ -74,7 +108,7 @@ func (o *Object) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(o.values[key])
+		value, err := json.Marshal(o.values[i])
 		if err != nil {
 			return nil, err
 		}
@@ -106,9 +140,9 @@ func Equal(a, b any) bool {
 		if !ok || x.Len() != y.Len() {
 			return false
 		}
-		for _, key := range x.Keys() {
+		for i, key := range x.keys {
 			value, there := y.Get(key)
-			if !there || !Equal(x.values[key], value) {
+			if !there || !Equal(x.values[i], value) {
 				return false
 			}
 		}

@@ -3,8 +3,12 @@ package pyjson
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestRepr(t *testing.T) {
@@ -100,6 +104,46 @@ func FuzzParse(f *testing.F) {
 		again, _, err := Parse(written)
 		if err != nil || !Equal(value, again) {
 			t.Fatalf("%q was written as %q and read as %v: %v", text, written, again, err)
+		}
+	})
+}
+
+// An object of any size keeps its keys in order and finds each, whatever was set
+// again or taken away.
+func TestObject(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var o Object
+		var order []string
+		values := map[string]any{}
+		for range rapid.IntRange(0, 80).Draw(t, "changes") {
+			key := strconv.Itoa(rapid.IntRange(0, 40).Draw(t, "key"))
+			if rapid.IntRange(0, 3).Draw(t, "of four") == 0 {
+				o.Delete(key)
+				delete(values, key)
+				order = slices.DeleteFunc(order, func(k string) bool { return k == key })
+				continue
+			}
+			if _, there := values[key]; !there {
+				order = append(order, key)
+			}
+			values[key] = rapid.Int().Draw(t, "value")
+			o.Set(key, values[key])
+		}
+		if !slices.Equal(o.Keys(), order) || o.Len() != len(order) {
+			t.Fatalf("keys %q; want %q", o.Keys(), order)
+		}
+		for n := range 41 {
+			key := strconv.Itoa(n)
+			value, there := o.Get(key)
+			if want, is := values[key]; there != is || value != want {
+				t.Fatalf("key %s has %v (%t); want %v (%t)", key, value, there, want, is)
+			}
+		}
+		for i, want := range order {
+			if key, value := o.At(i); key != want || value != values[want] {
+				t.Fatalf("at %d: %v %v; want %s %v", i, key, value, want, values[want])
+			}
 		}
 	})
 }

@@ -50,6 +50,8 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*DB, error) {
 	cfg.ConnConfig.RuntimeParams["lock_timeout"] = "5s"
 	cfg.ConnConfig.RuntimeParams["application_name"] = "holdfast"
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	// Statements are prepared; the other cache would be room for 512 that nothing uses.
+	cfg.ConnConfig.DescriptionCacheCapacity = 0
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
