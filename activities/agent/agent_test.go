@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -222,8 +223,16 @@ func TestTheEndOfAStep(t *testing.T) {
 // database and done again. However often, the ramdisk is told once.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "agent", "agent.Steps", "agent.Command")
+	activitytest.Covers(t, "agent", "agent.Steps", "agent.Command", "agent.CleanPlan")
 	for name, do := range map[string]func(*world, *Activities) error{
+		"agent.CleanPlan": func(w *world, a *Activities) error {
+			w.wants(`[]`)
+			out, err := a.CleanPlan(w.Context(), steps.CleanPlanIn{Fence: w.Fence})
+			if err == nil && len(out.Steps) == 0 {
+				err = errors.New("there are no steps")
+			}
+			return err
+		},
 		"agent.Steps": func(w *world, a *Activities) error {
 			out, err := a.Steps(w.Context(), steps.AgentStepsIn{Fence: w.Fence, Phase: steps.AgentDeploy})
 			if err == nil && len(out.Steps) != 6 {

@@ -20,9 +20,10 @@ import (
 const (
 	// maxSteps and maxName bound what a ramdisk says that it can do, maxResult what
 	// it says came of a command.
-	maxSteps  = 500
-	maxName   = 255
-	maxResult = 16 << 10
+	maxSteps     = 500
+	maxArguments = 100
+	maxName      = 255
+	maxResult    = 16 << 10
 )
 
 // Steps changes nothing but what the node's row has cached of the ramdisk's steps;
@@ -76,7 +77,9 @@ func readSteps(phase steps.AgentPhase, offered map[string][]steps.NodeStep) (all
 			if step.Interface == "" || step.Step == "" || len(step.Interface) > maxName || len(step.Step) > maxName {
 				return nil, faults.New(faults.Invalid, "AgentAPIError", "the agent offers a %s step without an interface or a name", phase)
 			}
-			step.Args = nil
+			if step.Args = nil; len(step.ArgsInfo) > maxArguments {
+				return nil, faults.New(faults.Invalid, "AgentAPIError", "the agent offers a %s step with more than %d arguments", phase, maxArguments)
+			}
 			all = append(all, step)
 		}
 	}
@@ -177,6 +180,11 @@ func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name stri
 	}
 	step := map[string]any{"interface": in.Step.Interface, "step": in.Step.Step, "priority": in.Step.Priority, "args": in.Step.Args,
 		"reboot_requested": in.Step.RebootRequested, "abortable": in.Step.Abortable}
+	if in.Row != nil {
+		if step, err = s.stored(*in.Row); err != nil {
+			return "", nil, err
+		}
+	}
 	if in.Phase == steps.AgentDeploy && in.Step.Step == writeImage {
 		args, err := s.imageArgs()
 		if err != nil {

@@ -18,9 +18,6 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// noRamdisk is why a node isn't cleaned that needs a ramdisk for it.
-const noRamdisk = "Failed to prepare node %s for cleaning: the %s deploy interface boots no ramdisk for it"
-
 // provide cleans a node by the steps that are due, if any are, and makes it
 // available.
 func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) (begun, error) {
@@ -31,14 +28,15 @@ func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) 
 	return a.cleans(r, tx, n, due, provision.EventProvide, provision.None, operations.NodeProvide, in)
 }
 
-// automated is what a node is cleaned by without being asked for it.
+// automated is what a node is cleaned by without being asked for it; what one has that
+// boots its ramdisk for it, is found by the operation.
 func (a *API) automated(n *baremetal.Node) (due []map[string]any, in steps.CleanInput) {
 	if cleaned := n.AutomatedClean; cleaned != nil && *cleaned || cleaned == nil && a.AutomatedClean {
-		for _, s := range provision.Automated(provision.CleanSteps(nodes.Interfaces(n))) {
-			due = append(due, stored(s, nil))
+		if in.Ramdisk = nodes.Ramdisk(n); in.Ramdisk {
+			return nil, in
 		}
-		if nodes.Ramdisk(n) {
-			in.Refused = fmt.Sprintf(noRamdisk, n.UUID, nodes.Interfaces(n)["deploy"])
+		for _, s := range provision.Automated(provision.CleanSteps(nodes.Interfaces(n))) {
+			due = append(due, nodes.StoredStep(s, nil))
 		}
 	}
 	return due, in
@@ -69,14 +67,18 @@ func clean(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) 
 	done, wrong := provision.Clean(asks, provision.CleanSteps(nodes.Interfaces(n)), disabled)
 	var in steps.CleanInput
 	var due []map[string]any
-	switch needs := !disabled && nodes.Ramdisk(n) && slices.ContainsFunc(done, func(s provision.Step) bool { return s.Ramdisk }); {
+	boots := !disabled && nodes.Ramdisk(n)
+	switch needs := len(wrong) > 0 || slices.ContainsFunc(done, func(s provision.Step) bool { return s.Ramdisk }); {
+	case boots && needs:
+		in.Ramdisk = true
+		for _, w := range wanted {
+			due = append(due, nodes.StoredStep(provision.Step{Interface: w.Interface, Name: w.Name}, w.told()))
+		}
 	case len(wrong) > 0:
 		in.Refused = fmt.Sprintf("Cannot clean node %s: %s", n.UUID, strings.Join(wrong, "; "))
-	case needs:
-		in.Refused = fmt.Sprintf(noRamdisk, n.UUID, nodes.Interfaces(n)["deploy"])
 	default:
 		for i, s := range done {
-			due = append(due, stored(s, wanted[i].args))
+			due = append(due, nodes.StoredStep(s, wanted[i].told()))
 		}
 	}
 	return a.cleans(r, tx, n, due, provision.EventClean, provision.Manageable, operations.NodeClean, in)
@@ -95,27 +97,26 @@ func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[
 		return begun{}, err
 	}
 	delete(info, "clean_step_index")
-	delete(info, "clean_steps")
+	delete(info, nodes.CleanSteps)
 	if due != nil {
-		info["clean_steps"] = due
+		info[nodes.CleanSteps] = due
 	}
 	_, err = a.setInternal(r, tx, n, info)
 	return who, err
-}
-
-// stored is a step as the row has it.
-func stored(s provision.Step, args *pyjson.Object) map[string]any {
-	step := map[string]any{"interface": s.Interface, "step": s.Name, "priority": s.Priority, "abortable": s.Abortable, "requires_ramdisk": s.Ramdisk}
-	if args != nil {
-		step["args"] = args
-	}
-	return step
 }
 
 // wantedStep is a step that a user asks for.
 type wantedStep struct {
 	provision.Wanted
 	args *pyjson.Object
+}
+
+// told are its arguments; nil for none.
+func (w wantedStep) told() any {
+	if w.args == nil {
+		return nil
+	}
+	return w.args
 }
 
 // maxSteps bounds a list of steps.
@@ -200,7 +201,7 @@ func readStep(sent any) (step wantedStep, err error) {
 		}
 		step.Args = step.args.Keys()
 	}
-	step.Printed = fmt.Sprintf("{'interface': '%s', 'step': '%s'}", step.Interface, step.Name)
+	step.Printed = nodes.Printed(step.Interface, step.Name)
 	return step, nil
 }
 

@@ -56,7 +56,7 @@ func TestProvide(t *testing.T) {
 	}{
 		{`{"driver": "fake-hardware", "deploy_interface": "fake", "vendor_interface": "fake", "automated_clean": true}`, `{}`, 1},
 		{`{"driver": "fake-hardware", "deploy_interface": "fake", "vendor_interface": "fake"}`, `{}`, 0},
-		{`{"driver": "redfish", "deploy_interface": "direct", "automated_clean": true}`, "boots no ramdisk", 0},
+		{`{"driver": "redfish", "deploy_interface": "direct", "automated_clean": true}`, `{"ramdisk": true}`, 0},
 		{`{"driver": "redfish", "deploy_interface": "direct", "automated_clean": false}`, `{}`, 0},
 	} {
 		id := c.manageable(n.body)
@@ -137,6 +137,21 @@ func TestClean(t *testing.T) {
 		}
 		if input := c.input(id); !strings.Contains(input, refused) || refused == "" && input != "{}" {
 			t.Errorf("%s: %s", steps, input)
+		}
+	}
+	// What its interfaces don't have, its ramdisk may have.
+	const direct = `{"driver": "redfish", "deploy_interface": "direct", "driver_info": {"redfish_address": "https://192.0.2.1"}}`
+	for body, input := range map[string]string{
+		`"clean_steps": [{"interface": "deploy", "step": "erase_devices", "args": {"a": 1}}, {"interface": "power", "step": "reboot"}]`:        `{"ramdisk": true}`,
+		`"clean_steps": [{"interface": "power", "step": "reboot"}, {"interface": "power", "step": "hold"}]`:                                    `{}`,
+		`"disable_ramdisk": true, "clean_steps": [{"interface": "deploy", "step": "erase_devices"}, {"interface": "power", "step": "reboot"}]`: "node does not support this clean step",
+	} {
+		id := c.manageable(direct)
+		if got := c.verb(id, `{"target": "clean", `+body+`}`); got.status != 202 || !strings.Contains(c.input(id), input) {
+			t.Errorf("%s: %d %s, %s", body, got.status, got.fault, c.input(id))
+		}
+		if b := c.brief(id); (len(b.Steps) != 2) != strings.Contains(body, "disable") || b.StepsBegun {
+			t.Errorf("%s: %+v", body, b)
 		}
 	}
 	id := c.manageable(fake)

@@ -308,7 +308,7 @@ var specs = []Spec{
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
 	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
 	{Kind: NodeRebuild, Resource: Node, Verb: "rebuild", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
-	{Kind: NodeUndeploy, Resource: Node, Verb: "undeploy", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepTearDown, StepClean}, Deadline: 24 * time.Hour},
+	{Kind: NodeUndeploy, Resource: Node, Verb: "undeploy", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepTearDown, StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeInspect, Resource: Node, Verb: "inspect", Exclusive: true, Steps: []string{StepInspect}, Deadline: 2 * time.Hour},

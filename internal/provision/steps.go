@@ -82,8 +82,28 @@ func CleanSteps(interfaces map[string]string) []Step {
 			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Step) int { return cmp.Compare(b.Priority, a.Priority) })
+	InOrder(all)
 	return all
+}
+
+// InOrder puts steps into the order in which they are taken without being asked for.
+func InOrder(all []Step) {
+	slices.SortStableFunc(all, func(a, b Step) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(Rank(a.Interface), Rank(b.Interface)))
+	})
+}
+
+// inRamdisk are the interfaces whose steps of cleaning are their ramdisk's, and the
+// implementations that have one.
+var inRamdisk = map[string][]string{"deploy": {"direct", "autodetect", "ansible", "ramdisk", "anaconda", "bootc", "custom-agent"}, "raid": {"agent"}}
+
+// InRamdisk says whether steps of cleaning that an interface has are done by the node's
+// ramdisk.
+func InRamdisk(name string) bool { return inRamdisk[name] != nil }
+
+// Offered are those of a ramdisk's steps that are steps of a node's interfaces.
+func Offered(steps []Step, interfaces map[string]string) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return !slices.Contains(inRamdisk[s.Interface], interfaces[s.Interface]) })
 }
 
 // Automated are those of steps that are taken without being asked for.

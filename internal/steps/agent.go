@@ -32,6 +32,13 @@ type NodeStep struct {
 	RebootRequested bool `json:"reboot_requested,omitempty"`
 	// Abortable says that nothing is broken if it is cut short.
 	Abortable bool `json:"abortable,omitempty"`
+	// ArgsInfo are the arguments that it takes.
+	ArgsInfo map[string]NodeArgument `json:"argsinfo,omitempty"`
+}
+
+// NodeArgument is what is known of an argument of a step.
+type NodeArgument struct {
+	Required bool `json:"required,omitempty"`
 }
 
 // AgentStepsIn asks a node's ramdisk for its steps of a phase.
@@ -58,6 +65,22 @@ type AgentCommandIn struct {
 	// Phase and Step are what is executed.
 	Phase AgentPhase `json:"phase,omitempty"`
 	Step  *NodeStep  `json:"step,omitempty"`
+	// Row is which of the steps in the node's row it is, if it is one of those: its
+	// arguments are there.
+	Row *int `json:"row,omitempty"`
+}
+
+// CleanPlanIn asks by what a node is cleaned.
+type CleanPlanIn struct {
+	Fence Fence `json:"fence"`
+	// Asked says that a user has asked for the steps that the node's row has; otherwise
+	// they are those that are due.
+	Asked bool `json:"asked,omitempty"`
+}
+
+// CleanPlanOut are the steps, in their order.
+type CleanPlanOut struct {
+	Steps []CleanStep `json:"steps,omitempty"`
 }
 
 // AgentState is what has become of a command.
@@ -94,6 +117,10 @@ type AgentActivities interface {
 	// Command: errors as Steps, and Conflict (code AgentCommandFailed) with what the
 	// ramdisk says went wrong.
 	Command(context.Context, AgentCommandIn) (AgentCommandOut, error)
+	// CleanPlan writes in the node's row what it is cleaned by: what its interfaces have,
+	// and what its ramdisk has. Errors: as Steps, and Invalid (a step that was asked for
+	// isn't there).
+	CleanPlan(context.Context, CleanPlanIn) (CleanPlanOut, error)
 }
 
 // Agent is the family's caller.
@@ -104,6 +131,7 @@ type agentSteps struct{}
 var (
 	agentStepsStep = conductorStep("agent.Steps")
 	agentCommand   = conductorStep("agent.Command")
+	agentCleanPlan = conductorStep("agent.CleanPlan")
 )
 
 // Steps asks a node's ramdisk for its steps, by a conductor of its group.
@@ -114,4 +142,9 @@ func (agentSteps) Steps(ctx workflow.Context, group string, in AgentStepsIn) (Ag
 // Command tells a node's ramdisk something, by a conductor of its group.
 func (agentSteps) Command(ctx workflow.Context, group string, in AgentCommandIn) (AgentCommandOut, error) {
 	return call[AgentCommandOut](ctx, agentCommand, ConductorQueue(group), in)
+}
+
+// CleanPlan says by what a node is cleaned, by a conductor of its group.
+func (agentSteps) CleanPlan(ctx workflow.Context, group string, in CleanPlanIn) (CleanPlanOut, error) {
+	return call[CleanPlanOut](ctx, agentCleanPlan, ConductorQueue(group), in)
 }

@@ -11,6 +11,8 @@ import (
 // CleanInput is what a request for cleaning has found. The steps themselves are in
 // the node's row, with their arguments.
 type CleanInput struct {
+	// Ramdisk has the node's ramdisk be booted, and asked for the steps that it has.
+	Ramdisk bool `json:"ramdisk,omitempty"`
 	// Refused is what is wrong with them: the cleaning fails with it at once.
 	Refused string `json:"refused,omitempty"`
 }

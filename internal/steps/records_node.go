@@ -34,6 +34,8 @@ type NodeBrief struct {
 	// Steps are what it is cleaned by, StepIndex is the one that is being done.
 	Steps     []CleanStep `json:"steps,omitempty"`
 	StepIndex int         `json:"step_index,omitempty"`
+	// StepsBegun says that they are known, and the first has begun.
+	StepsBegun bool `json:"steps_begun,omitempty"`
 }
 
 // NodeMove is where a node's operation shows it from a step on.

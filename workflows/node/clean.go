@@ -1,9 +1,9 @@
 package node
 
 // Provide makes a node available, Clean does to one what a user asks for. Both are
-// a list of steps that the request has written in the node's row: those of the
-// node's interfaces that are done without being asked for, if they are; or a
-// user's, in their order.
+// a list of steps in the node's row: those that are done without being asked for, if
+// they are; or a user's, in their order. The request has written them there, unless
+// the node's ramdisk has some: then it is booted first, and asked for them.
 //
 //	manageable ──provide──► cleaning ──► available
 //	manageable ──clean────► cleaning ──► manageable
@@ -17,9 +17,12 @@ package node
 //
 //	step    before it                    after it
 //	clean   the node is in cleaning;     each step is done, once, in its order; which
-//	        cancelled, it is in clean    one is in the row before it begins
-//	        failed
+//	        cancelled, it is in clean    one is in the row before it begins; the ramdisk
+//	        failed                       is gone, if there was one
 //	finish  the same                     available or manageable
+//
+//	effect   undo
+//	ramdisk  as in Deploy
 //
 // A step that may not be stopped half-way is brought to its end first. A run from
 // nothing goes on with the step that the row says, which finds what it did before.
@@ -61,7 +64,7 @@ type cleaner struct {
 
 // cleaning does a node's steps, and leaves it in a state.
 func cleaning(ctx workflow.Context, ref steps.Ref, ends provision.State) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.Begin(ctx, ref, undos)
 	if s == nil {
 		return err
 	}
@@ -93,8 +96,20 @@ func (c *cleaner) all() error {
 	if err != nil {
 		return err
 	}
-	if in.Refused != "" {
+	switch {
+	case in.Refused != "":
 		return faults.New(faults.Invalid, "NodeCleaningFailure", "%s", in.Refused)
+	case c.Forward() && c.Cancelled():
+		return saga.ErrCancelled
+	case in.Ramdisk && c.Begun.Step == operations.StepUndo:
+		if i := c.Begun.Node.StepIndex; i < len(c.Begun.Node.Steps) {
+			c.at = &c.Begun.Node.Steps[i]
+		}
+		return errGivenUp
+	case in.Ramdisk && !c.Begun.Node.StepsBegun:
+		if err := c.ask(); err != nil {
+			return err
+		}
 	}
 	for i := c.Begun.Node.StepIndex; i < len(c.Begun.Node.Steps); i++ {
 		step := &c.Begun.Node.Steps[i]
@@ -113,7 +128,57 @@ func (c *cleaner) all() error {
 		return err
 	}
 	c.at = nil
-	return nil
+	return c.leave()
+}
+
+// errGivenUp is the verdict of a run from nothing that finds the cleaning given up, for a
+// reason that is in the operation's events: the ramdisk may be gone already.
+var errGivenUp = faults.New(faults.Conflict, "NodeCleaningFailure", "The cleaning had failed, and the ramdisk was being taken away, when the operation was interrupted")
+
+// ask boots the node's ramdisk, and has it say what the node is cleaned by.
+func (c *cleaner) ask() error {
+	err := bootRamdisk(c.Saga, operations.StepClean, provision.Cleaning, provision.CleanWait)
+	switch f := saga.Reason(err); {
+	case err == nil:
+	case f.Code == errTimeout.Code:
+		return silentWhile("{}")
+	case f.Kind == faults.Superseded || isCancel(err):
+		return err
+	default:
+		return faults.Wrap(err, f.Kind, f.Code, "Failed to prepare node %s for cleaning: %s", c.Begun.Node.ID, f.Message)
+	}
+	var plan steps.CleanPlanOut
+	err = onConductor(c.Saga, func(ctx workflow.Context) (err error) {
+		plan, err = steps.Agent.CleanPlan(ctx, c.Begun.Node.Group, steps.CleanPlanIn{Fence: c.Fence, Asked: c.Begun.Kind == operations.NodeClean})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := steps.Records.Node(c.Context(), steps.NodeIn{Fence: c.Fence})
+	c.Begun.Node.Steps, c.heard = plan.Steps, now.RamdiskHeard
+	return err
+}
+
+// silentWhile is the verdict on a ramdisk that wasn't heard of for too long.
+func silentWhile(step string) error {
+	return faults.New(errTimeout.Kind, errTimeout.Code, "Timeout reached while cleaning the node. Please check if the ramdisk responsible for the cleaning is running on the node. "+
+		"Failed on step %s.", step)
+}
+
+// leave takes the ramdisk away, if there is one.
+func (c *cleaner) leave() error {
+	if !holds(c.Saga, operations.EffectRamdisk) {
+		return nil
+	}
+	err := shutDown(c.Context(), c.Saga, "undo")
+	if err == nil {
+		return c.Step(operations.StepClean, withoutRamdisk(c.Saga, provision.Cleaning))
+	}
+	if f := saga.Reason(err); f.Kind != faults.Superseded && !isCancel(err) {
+		err = faults.Wrap(err, f.Kind, f.Code, "Failed to tear down from cleaning for node %s, reason: %s", c.Begun.Node.ID, f.Message)
+	}
+	return err
 }
 
 // move shows the node in a state, at a step. Errors: ErrCancelled, also of an operation
@@ -129,8 +194,13 @@ func (c *cleaner) move(state provision.State, index int) error {
 }
 
 // look sees what the node's power is if one of its steps changes that: one that
-// failed may have, and a run that was lost knows of others.
+// failed may have, and a run that was lost knows of others. One whose ramdisk is taken
+// away is off afterwards, which is said then.
 func (c *cleaner) look() {
+	if slices.ContainsFunc(c.Ledger(), func(e operations.Effect) bool { return e.Kind == operations.EffectRamdisk }) {
+		c.power = nil
+		return
+	}
 	if !slices.ContainsFunc(c.Begun.Node.Steps, func(s steps.CleanStep) bool { return powers[s.Step] != "" }) {
 		return
 	}
@@ -167,10 +237,21 @@ func (c *cleaner) do(i int) error {
 	if !c.at.Abortable {
 		ctx = c.Grace(longestStep)
 	}
+	if provision.InRamdisk(c.at.Interface) {
+		return c.tell(ctx, i)
+	}
 	return conducted(ctx, func(ctx workflow.Context) error {
 		_, err := steps.BMC.CleanStep(ctx, c.Begun.Node.Group, steps.CleanStepIn{Fence: c.Fence, Index: i})
 		return err
 	})
+}
+
+// tell has the ramdisk do a step.
+func (c *cleaner) tell(ctx workflow.Context, i int) error {
+	in := steps.AgentCommandIn{Name: fmt.Sprintf("clean/%d %s", i, stepID(*c.at)), Phase: steps.AgentClean, Row: &i,
+		Step: &steps.NodeStep{Interface: c.at.Interface, Step: c.at.Step, Abortable: c.at.Abortable}}
+	_, err := tellIn(ctx, c.Saga, !c.at.Abortable, operations.StepClean, provision.Cleaning, provision.CleanWait, in)
+	return err
 }
 
 // hold stops until somebody has said unhold, which shows in the row: a node that
@@ -207,9 +288,14 @@ func (c *cleaner) wait(i int) error {
 
 // fault is what the user reads of a step that failed.
 func (c *cleaner) fault(err error) error {
-	f := saga.Reason(err)
-	if f.Kind == faults.Superseded || f.Code == saga.ErrCancelled.Code {
+	switch f := saga.Reason(err); {
+	case f.Kind == faults.Superseded || isCancel(err):
 		return err
+	case f.Code == errTimeout.Code || isUnreached(f):
+		return silentWhile(stepID(*c.at))
+	case provision.InRamdisk(c.at.Interface):
+		return faults.Wrap(err, f.Kind, f.Code, "Agent returned error for clean step %s on node %s : %s.", stepID(*c.at), c.Begun.Node.ID, f.Message)
+	default:
+		return faults.Wrap(err, f.Kind, f.Code, "Node %s failed step %s: %s", c.Begun.Node.ID, stepID(*c.at), f.Message)
 	}
-	return faults.Wrap(err, f.Kind, f.Code, "Node %s failed step %s: %s", c.Begun.Node.ID, stepID(*c.at), f.Message)
 }

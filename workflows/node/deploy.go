@@ -130,13 +130,7 @@ func startInstance(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if err != nil {
 		return nil, deployFault(s, err)
 	}
-	move := shown(s, provision.Deploying)
-	for _, e := range s.Ledger() {
-		if e.Kind == operations.EffectRamdisk && e.Open() {
-			move.Settle = append(move.Settle, steps.Settlement{Seq: e.Seq, State: operations.Undone})
-		}
-	}
-	if err := s.Step(operations.StepStart, move); err != nil {
+	if err := s.Step(operations.StepStart, withoutRamdisk(s, provision.Deploying)); err != nil {
 		return nil, err
 	}
 	now, on := at(provision.Active), string(provision.PowerOn)

@@ -66,6 +66,28 @@ func emptied(w *world) {
 	w.was, w.vacant, w.power = provision.Position{State: provision.Cleaning, Target: provision.Available}, true, provision.PowerOff
 }
 
+// from has a node be cleaned by steps that its ramdisk has, one of its BMC's among them.
+func from(names ...string) func(*world) {
+	return func(w *world) {
+		w.Input = []byte(`{"ramdisk": true}`)
+		w.plan = []steps.CleanStep{}
+		for _, name := range names {
+			plain := strings.TrimSuffix(name, "?")
+			step := steps.CleanStep{Interface: "deploy", Step: plain, Abortable: plain != name}
+			if plain == "bmc" {
+				step.Interface = "vendor"
+			}
+			w.plan = append(w.plan, step)
+		}
+	}
+}
+
+// asked is a node whose ramdisk runs, and has said what it is cleaned by.
+func asked(w *world) {
+	booted(w)
+	w.steps, w.begun = w.plan, true
+}
+
 // booted is a node whose lost operation has booted its ramdisk.
 func booted(w *world) {
 	w.medium, w.ramdisk, w.power = true, true, provision.PowerOn
@@ -151,6 +173,21 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost when it was cleaned of its instance", World: undeploying(lostAt(operations.StepClean), emptied, by("a")), Ends: "done, available [a]"},
 	{Name: "provided without steps", World: moving(operations.NodeProvide, provision.Cleaning, by()), Ends: "done, available"},
 	{Name: "provided", World: moving(operations.NodeProvide, provision.Cleaning, by("a", "b?")), Ends: "done, available [a b]"},
+	{Name: "provided by its ramdisk", World: moving(operations.NodeProvide, provision.Cleaning, busy, from("a?", "bmc", "b")), Ends: "done, available [a bmc b]"},
+	{Name: "provided by a ramdisk that has nothing to do", World: moving(operations.NodeProvide, provision.Cleaning, from()), Ends: "done, available"},
+	{Name: "cleaned by its ramdisk", World: moving(operations.NodeClean, provision.Cleaning, manual, from("a", "wait", "hold", "b?")), Ends: "done, manageable [a b]"},
+	{Name: "cleaned by what its ramdisk doesn't have", World: moving(operations.NodeClean, provision.Cleaning, manual, from(), func(w *world) { w.plan = nil }),
+		Ends: "failed, clean failed: it can't work"},
+	{Name: "cleaned by a ramdisk that is never heard", World: moving(operations.NodeProvide, provision.Cleaning, from("a"), func(w *world) { w.silent = true }),
+		Ends: "failed, clean failed: Timeout reached while cleaning the node. Please check if the ramdisk responsible for the cleaning is running on the node. Failed on step {}."},
+	{Name: "cleaned by a ramdisk that fails", World: moving(operations.NodeProvide, provision.Cleaning, from("a"), func(w *world) { w.refuses = "clean/0 deploy.a" }),
+		Ends: "failed, clean failed, clean failure: Agent returned error for clean step deploy.a on node n : it can't work."},
+	{Name: "cleaned by a ramdisk that can't be booted", World: moving(operations.NodeProvide, provision.Cleaning, from("a"), broken),
+		Ends: "failed, clean failed: Failed to prepare node n for cleaning: it can't work"},
+	{Name: "lost when its ramdisk cleaned it", World: moving(operations.NodeProvide, provision.CleanWait, from("a"), asked, lostAt(operations.StepClean)),
+		Ends: "done, clean failed: The provide was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "undeployed and cleaned by its ramdisk", World: undeploying(from("a?", "b")), Ends: "done, available [a b]"},
+	{Name: "lost when its ramdisk cleaned it of its instance", World: undeploying(lostAt(operations.StepClean), emptied, from("a"), asked), Ends: "done, available [a]"},
 	{Name: "cleaned", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a?", "pause", "wait", "b")), Ends: "done, manageable [a b]"},
 	{Name: "cleaned and held", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a", "hold", "b", "hold")), Ends: "done, manageable [a b]"},
 	{Name: "cleaned by its power", World: moving(operations.NodeClean, provision.Cleaning, manual, by("power_on", "reboot", "power_off")), Ends: "done, power off, manageable"},
@@ -177,6 +214,9 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 		isDeploy := w.Kind == operations.NodeDeploy || w.Kind == operations.NodeRebuild
 		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || isDeploy && w.disk || step == "records.Finish" && (w.Kind == operations.NodePower || isDeploy) || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
+	}
+	if strings.HasPrefix(s.Name, "the workflow is lost") && strings.HasPrefix(end, "failed, clean failed") && strings.HasSuffix(end, ": "+errGivenUp.Message) {
+		return true
 	}
 	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")
 	owed := slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.State == operations.Owed })

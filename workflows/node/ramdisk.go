@@ -35,8 +35,12 @@ func bootRamdisk(s *saga.Saga, step string, works, waits provision.State) error 
 	err := onConductor(s, func(ctx workflow.Context) error {
 		return steps.Boot.Ramdisk(ctx, s.Begun.Node.Group, steps.BootRamdiskIn{Fence: s.Fence})
 	})
+	act := "ramdisk"
+	if s.Begun.Recovers != nil {
+		act = "ramdisk again" // it is another one, of which the lost operation's knows nothing
+	}
 	if err == nil {
-		err = bringTo(s, "ramdisk", provision.PowerReboot)
+		err = bringTo(s, act, provision.PowerReboot)
 	}
 	if err == nil {
 		err = s.Step(step, shown(s, waits))
@@ -60,6 +64,17 @@ func holds(s *saga.Saga, kind operations.EffectKind) bool {
 	return false
 }
 
+// withoutRamdisk is a step that begins in a state when the ramdisk is gone.
+func withoutRamdisk(s *saga.Saga, state provision.State) saga.Move {
+	move := shown(s, state)
+	for _, e := range s.Ledger() {
+		if e.Kind == operations.EffectRamdisk && e.Open() {
+			move.Settle = append(move.Settle, steps.Settlement{Seq: e.Seq, State: operations.Undone})
+		}
+	}
+	return move
+}
+
 // bringTo brings the node to a power, as an act of that name.
 func bringTo(s *saga.Saga, name string, target provision.Power) error {
 	_, err := changePower(s, name, steps.NodePowerInput{Target: string(target), Timeout: changeTime})
@@ -71,11 +86,24 @@ const lookEvery = time.Minute
 
 // tell has the ramdisk do something once, and waits in a waiting state of the node
 // for as long as the ramdisk is heard of.
-func tell(s *saga.Saga, step string, works, waits provision.State, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
+func tell(s *saga.Saga, step string, works, waits provision.State, in steps.AgentCommandIn) (steps.AgentCommandOut, error) {
+	return tellIn(s.Interruptible(), s, false, step, works, waits, in)
+}
+
+// tellIn is tell on a context of its own; what is kept up is waited for to its end,
+// cancelled or not.
+func tellIn(ctx workflow.Context, s *saga.Saga, kept bool, step string, works, waits provision.State, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
 	in.Fence, in.Of = s.Fence, origin(s)
-	waiting, since := false, workflow.Now(s.Context())
+	waiting, since := false, workflow.Now(ctx)
+	show := func(state provision.State) error {
+		err := s.Step(step, shown(s, state))
+		if kept && isCancel(err) {
+			return nil
+		}
+		return err
+	}
 	for {
-		err = onConductor(s, func(ctx workflow.Context) (err error) {
+		err = conducted(ctx, func(ctx workflow.Context) (err error) {
 			out, err = steps.Agent.Command(ctx, s.Begun.Node.Group, in)
 			return err
 		})
@@ -84,36 +112,39 @@ func tell(s *saga.Saga, step string, works, waits provision.State, in steps.Agen
 			break
 		}
 		if !waiting {
-			if err := s.Step(step, shown(s, waits)); err != nil {
+			if err := show(waits); err != nil {
 				return out, err
 			}
 			waiting = true
 		}
-		now, lookErr := steps.Records.Node(s.Context(), steps.NodeIn{Fence: s.Fence})
+		now, lookErr := steps.Records.Node(ctx, steps.NodeIn{Fence: s.Fence})
 		if lookErr != nil {
 			return out, lookErr
 		}
 		if now.RamdiskHeard.After(since) {
 			since = now.RamdiskHeard
 		}
-		if info, _ := provision.Lookup(waits); workflow.Now(s.Context()).Sub(since) > info.Deadline {
+		if info, _ := provision.Lookup(waits); workflow.Now(ctx).Sub(since) > info.Deadline {
 			if err == nil {
 				err = errTimeout
 			}
 			return out, err
 		}
-		if err := saga.Wait(s.Context(), lookEvery, "the ramdisk is at work"); err != nil {
+		if err := saga.Wait(ctx, lookEvery, "the ramdisk is at work"); err != nil {
 			return out, err
 		}
 	}
 	if waiting && err == nil {
-		err = s.Step(step, shown(s, works))
+		err = show(works)
 	}
 	if err == nil && out.State != steps.AgentDone {
 		err = agentLost(out.State)
 	}
 	return out, err
 }
+
+// isCancel says whether a story ends because somebody has asked for that.
+func isCancel(err error) bool { return err != nil && saga.Reason(err).Code == saga.ErrCancelled.Code }
 
 // isUnreached says whether a ramdisk may answer yet that has not answered.
 func isUnreached(f *faults.Error) bool {

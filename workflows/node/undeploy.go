@@ -61,7 +61,7 @@ func undeploy(s *saga.Saga) (*steps.NodeOutcome, error) {
 	switch {
 	case err == nil:
 		return outcome.Node, nil
-	case saga.Reason(err).Code == saga.ErrCancelled.Code:
+	case isCancel(err):
 		return outcome.NodeOnCancel, faults.New(saga.ErrCancelled.Kind, saga.ErrCancelled.Code, "%s", outcome.Cancelled)
 	}
 	return outcome.NodeOnFailure, err

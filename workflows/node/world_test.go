@@ -50,6 +50,10 @@ type world struct {
 	steps []steps.CleanStep
 	index int
 	looks int
+	// plan is what it is cleaned by once its ramdisk was asked, begun says that the row
+	// has a step begun.
+	plan  []steps.CleanStep
+	begun bool
 	// did are the steps that were done, in their order.
 	did []string
 
@@ -66,14 +70,14 @@ func (w *world) String() string {
 
 func (w *world) Brief(out *steps.BeginOut) {
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, Found: w.found, Retired: w.retired}
+		InspectInterface: w.inspects, Found: w.found, Retired: w.retired, StepsBegun: w.begun}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
 	if w.was.State == provision.CleanHold || w.was.State == provision.CleanWait {
 		w.looks++
 	}
-	if w.looks > 2 {
+	if w.looks > 2 && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch.Add(time.Duration(w.looks/3) * time.Second)
 		if w.was.State == provision.CleanHold {
 			w.was.State = provision.CleanWait
@@ -86,7 +90,7 @@ func (w *world) Brief(out *steps.BeginOut) {
 func (w *world) Move(m steps.NodeMove) {
 	w.to(provision.State(m.State))
 	if m.StepIndex != nil {
-		w.index = *m.StepIndex
+		w.index, w.begun = *m.StepIndex, true
 	}
 }
 
@@ -219,15 +223,37 @@ func (a agent) Steps(_ context.Context, in steps.AgentStepsIn) (steps.AgentSteps
 	})
 }
 
+func (a agent) CleanPlan(_ context.Context, in steps.CleanPlanIn) (steps.CleanPlanOut, error) {
+	w := a.w
+	return workflowtest.Fenced(w, "agent.CleanPlan", in.Fence, func() (out steps.CleanPlanOut, err error) {
+		switch {
+		case !w.ramdisk || w.begun:
+			w.Broke("a ramdisk is asked that doesn't run, or was asked before")
+		case in.Asked != (w.Kind == operations.NodeClean):
+			w.Broke("asked is %t", in.Asked)
+		case w.plan == nil:
+			return out, errBad
+		}
+		w.steps = w.plan
+		return steps.CleanPlanOut{Steps: w.plan}, nil
+	})
+}
+
 func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentCommandOut, error) {
 	w := a.w
 	return workflowtest.Fenced(w, "agent.Command", in.Fence, func() (out steps.AgentCommandOut, err error) {
 		if !w.ramdisk {
 			w.Broke("a ramdisk is told %s that doesn't run", in.Name)
 		}
+		if in.Row != nil && *in.Row != w.index {
+			w.Broke("step %d is done at step %d", *in.Row, w.index)
+		}
 		if !slices.Contains(w.told, in.Name) {
 			w.told = append(w.told, in.Name)
 			w.pending = w.slowly
+			if in.Phase == steps.AgentClean && in.Name != w.refuses {
+				w.did = append(w.did, in.Step.Step)
+			}
 		}
 		switch {
 		case in.Name == w.refuses:

@@ -50,6 +50,7 @@ type Model struct {
 	mu         sync.Mutex
 	generation int64
 	run        string
+	undoing    bool   // what it has done is being taken back
 	lost       bool   // the workflow is: nothing that it calls arrives
 	foreign    bool   // another operation has the resource
 	frozen     string // the world when that one took it
@@ -160,7 +161,11 @@ func (r rows) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, error)
 		if since.IsZero() {
 			since = Epoch
 		}
-		out := steps.BeginOut{Verdict: steps.Run, Kind: m.Kind, Generation: m.generation, Deadline: since.Add(m.Spec().Deadline), Step: m.Step,
+		step := m.Step
+		if m.undoing {
+			step = operations.StepUndo
+		}
+		out := steps.BeginOut{Verdict: steps.Run, Kind: m.Kind, Generation: m.generation, Deadline: since.Add(m.Spec().Deadline), Step: step,
 			CancelRequested: m.CancelRequested, Recovers: m.Recovers, Input: m.Input, Effects: slices.Clone(m.Effects)}
 		r.w.Brief(&out)
 		return out, nil
@@ -170,6 +175,7 @@ func (r rows) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, error)
 func (r rows) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOut, error) {
 	m := r.w.model()
 	return Fenced(r.w, "records.Advance", in.Fence, func() (steps.AdvanceOut, error) {
+		m.undoing = in.Step == operations.StepUndo && (m.Spec().Forward() || !m.Spec().Beyond(m.Step))
 		late := m.CancelRequested && m.Spec().Beyond(in.Step) && !m.Spec().Beyond(m.Step)
 		if in.Step != operations.StepUndo && !late {
 			if !slices.Contains(m.Spec().Steps, in.Step) {

@@ -64,7 +64,9 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if err != nil {
 		return nil, err
 	}
-	b.StepIndex = known.Index
+	if known.Index != nil {
+		b.StepIndex, b.StepsBegun = *known.Index, true
+	}
 	b.Steps, err = StepsOf(n)
 	return b, err
 }

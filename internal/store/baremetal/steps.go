@@ -20,7 +20,7 @@ type info struct {
 			Seconds json.RawMessage `json:"seconds"`
 		} `json:"args"`
 	} `json:"clean_steps"`
-	Index int `json:"clean_step_index"`
+	Index *int `json:"clean_step_index"`
 }
 
 func infoOf(n *Node) (info, error) {

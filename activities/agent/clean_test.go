@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	sim "holdfast.dev/dev/bmc"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
+)
+
+// wants has the node's row have steps that a user asks for.
+func (w *world) wants(list string) {
+	w.Helper()
+	_, err := w.DB.Pool.Exec(w.Context(), `UPDATE baremetal.nodes SET deploy_interface = 'direct', driver_internal_info = driver_internal_info || jsonb_build_object('clean_steps', $1::jsonb)`, list)
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// What is due is what the ramdisk does by itself, by priority; steps of interfaces
+// that the node doesn't have are left out.
+func TestWhatIsDue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wants(`[]`)
+	w.Machine.Can("clean", sim.Step{Step: "first", Interface: "deploy", Priority: 100, Abortable: true})
+	w.Machine.Can("clean", sim.Step{Step: "foreign", Interface: "raid", Priority: 98})
+	out, err := w.activities(w.DB).CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence})
+	if err != nil || len(out.Steps) < 2 || out.Steps[0] != (steps.CleanStep{Interface: "deploy", Step: "first", Abortable: true}) || strings.Contains(fmt.Sprint(out), "foreign") {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	var row struct {
+		Steps []struct {
+			Priority int
+			Ramdisk  bool `json:"requires_ramdisk"`
+		} `json:"clean_steps"`
+	}
+	if err := json.Unmarshal(w.Row().DriverInternalInfo, &row); err != nil || len(row.Steps) != len(out.Steps) {
+		t.Fatalf("%s, %v", w.Row().DriverInternalInfo, err)
+	}
+	for i, s := range row.Steps {
+		if s.Priority == 0 || !s.Ramdisk || i > 0 && s.Priority > row.Steps[i-1].Priority {
+			t.Errorf("%+v", row.Steps)
+		}
+	}
+}
+
+// What a user asks for is held against what the ramdisk has, and told with its
+// arguments, which are in the row alone.
+func TestWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.activities(w.DB)
+	for list, refused := range map[string]string{
+		`[{"interface": "deploy", "step": "fly"}]`:                                         "node does not support this clean step: {'interface': 'deploy', 'step': 'fly'}",
+		`[{"interface": "raid", "step": "create_configuration"}]`:                          "node does not support this clean step: {'interface': 'raid', 'step': 'create_configuration'}",
+		`[{"interface": "deploy", "step": "erase_devices", "args": {"softly": true}}]`:     "has these unexpected arguments: softly",
+		`[{"interface": "power", "step": "hold"}, {"interface": "bios", "step": "reset"}]`: "node does not support this clean step: {'interface': 'bios', 'step': 'reset'}",
+	} {
+		w.wants(list)
+		if _, err := a.CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence, Asked: true}); !faults.Is(err, faults.Invalid) ||
+			!strings.HasPrefix(faults.As(err).Message, "Cannot clean node "+w.Node.UUID+": ") || !strings.Contains(faults.As(err).Message, refused) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+	w.wants(`[{"interface": "power", "step": "hold"}, {"interface": "deploy", "step": "erase_devices_metadata"}]`)
+	for range 2 {
+		out, err := a.CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence, Asked: true})
+		if err != nil || len(out.Steps) != 2 || out.Steps[0].Step != "hold" || out.Steps[1].Step != "erase_devices_metadata" {
+			t.Fatalf("%+v, %v", out, err)
+		}
+	}
+	in, row := w.clean("erase_devices_metadata"), 1
+	in.Row = &row
+	if out, err := w.command(in); err != nil || out.State != steps.AgentDone || fmt.Sprint(w.Machine.Did()) != "[erase_devices_metadata]" {
+		t.Errorf("%+v, %v, %v", out, err, w.Machine.Did())
+	}
+	in.Name, row = "another", 7
+	if _, err := w.command(in); !faults.Is(err, faults.Invalid) {
+		t.Errorf("%v", err)
+	}
+}
