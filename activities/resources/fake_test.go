@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,15 +29,18 @@ type collections struct {
 	mu   sync.Mutex
 	next int
 	at   map[string]map[string]map[string]any // by collection and id
+	// said is what things were told to do: the last of the path and the body, each once.
+	said []string
 }
 
 // ServeHTTP implements http.Handler.
 func (f *collections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	path := strings.Trim(r.URL.Path, "/")
+	path := strings.TrimSuffix(strings.Trim(r.URL.Path, "/"), "/detail")
 	var body map[string]map[string]any
-	_ = json.NewDecoder(r.Body).Decode(&body) // some requests have another body, or none
+	text, _ := io.ReadAll(r.Body)   // a client that is gone asks again
+	_ = json.Unmarshal(text, &body) // some requests have another body, or none
 	var key string
 	var sent map[string]any
 	for key, sent = range body {
@@ -52,13 +56,18 @@ func (f *collections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		one = in[last]
 	}
 	switch {
+	case r.Method != http.MethodGet && (last == "action" || strings.HasPrefix(last, "add_") || strings.HasPrefix(last, "remove_")):
+		if one := last + " " + string(text); !slices.Contains(f.said, one) {
+			f.said = append(f.said, one)
+		}
+		answer(http.StatusOK, map[string]any{})
 	case r.Method == http.MethodPost:
 		if f.at[path] == nil {
 			f.at[path] = map[string]map[string]any{}
 		}
 		f.next++
 		id := fmt.Sprintf("%08d-0000-4000-8000-000000000000", f.next)
-		sent["id"] = id
+		sent["id"], sent["status"] = id, "ACTIVE"
 		f.at[path][id] = sent
 		answer(http.StatusCreated, body)
 	case r.Method == http.MethodGet && one == nil && strings.HasPrefix(last, "0000"):
@@ -92,8 +101,8 @@ func plural(last string) string { return strings.ReplaceAll(strings.TrimPrefix(l
 func singular(path string) string {
 	parts := strings.Split(path, "/")
 	name := plural(parts[len(parts)-2])
-	if name == "policies" {
-		return "policy"
+	if stem, ok := strings.CutSuffix(name, "policies"); ok {
+		return stem + "policy"
 	}
 	return strings.TrimSuffix(name, "s")
 }
@@ -120,7 +129,7 @@ func benchOf(t *testing.T, service http.Handler) *bench {
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	cloud := faked{&cut{left: -1}, server.URL}
-	return &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}}
+	return &bench{t, cloud.cut, cloud, resources.FromFiles(registry, cloud), registry, "p", map[string]string{}, map[string]*value.Map{}, nil}
 }
 
 // The types of things that the development cloud doesn't have.
@@ -148,6 +157,41 @@ func TestFakedTypes(t *testing.T) {
 		{"packets", "OS::Neutron::QoSMinimumPacketRateRule", `{"policy": "policy.", "min_kpps": 100}`, `{"policy": "policy.", "min_kpps": 200}`, "show"},
 		{"segment", "OS::Neutron::Segment", `{"network": "` + network + `", "network_type": "vlan"}`, `{"name": "n", "network": "` + network + `", "network_type": "vlan", "description": "d"}`, "show"},
 	})
+}
+
+// Things that are told one by one what they are to have, and what no more.
+func TestFakedTypesWithMembers(t *testing.T) {
+	t.Parallel()
+	service := &collections{at: map[string]map[string]map[string]any{}}
+	b := benchOf(t, service)
+	const object, port, sub = "00000000-1111-4111-8111-111111111111", "00000000-2222-4222-8222-222222222222", "00000000-3333-4333-8333-333333333333"
+	const project, other = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+	b.all([]thing{
+		{"flavor", "OS::Nova::Flavor", `{"name": "big", "ram": 512, "vcpus": 1, "disk": 2, "is_public": false, "tenants": ["` + project + `"], "extra_specs": {"hw:a": "1"}}`,
+			`{"name": "big", "ram": 512, "vcpus": 1, "disk": 2, "is_public": false, "tenants": ["` + other + `"], "extra_specs": {"hw:b": "2"}}`, "extra_specs"},
+		{"own", "OS::Nova::Flavor", `{"ram": 512, "vcpus": 1, "is_public": false}`, "", "show"},
+		{"aggregate", "OS::Nova::HostAggregate", `{"name": "fast", "hosts": ["one", "two"], "metadata": {"ssd": "true"}}`, `{"name": "quick", "hosts": ["two", "three"]}`, "show"},
+		{"share", "OS::Neutron::RBACPolicy", `{"object_type": "network", "object_id": "` + object + `", "action": "access_as_shared", "target_tenant": "` + project + `"}`,
+			`{"object_type": "network", "object_id": "` + object + `", "action": "access_as_shared", "target_tenant": "` + other + `"}`, "show"},
+		{"route", "OS::Neutron::ExtraRoute", `{"router_id": "` + object + `", "destination": "10.0.0.0/8", "nexthop": "192.0.2.1"}`, "", ""},
+		{"trunk", "OS::Neutron::Trunk", `{"port": "` + port + `", "sub_ports": [{"port": "` + sub + `", "segmentation_type": "vlan", "segmentation_id": 7}]}`,
+			`{"port": "` + port + `", "name": "t", "sub_ports": [{"port": "` + object + `", "segmentation_type": "vlan", "segmentation_id": 8}]}`, "port_id"},
+	})
+	want := []string{
+		`action {"addTenantAccess": {"tenant": "` + project + `"}}`,
+		`action {"addTenantAccess": {"tenant": "p"}}`,
+		`action {"set_metadata": {"metadata": {"ssd": "true"}}}`, `action {"add_host": {"host": "one"}}`, `action {"add_host": {"host": "two"}}`,
+		`add_extraroutes {"router": {"routes": [{"destination": "10.0.0.0/8", "nexthop": "192.0.2.1"}]}}`,
+		`action {"addTenantAccess": {"tenant": "` + other + `"}}`, `action {"removeTenantAccess": {"tenant": "` + project + `"}}`,
+		`action {"add_host": {"host": "three"}}`, `action {"remove_host": {"host": "one"}}`,
+		`remove_subports {"sub_ports": [{"port_id": "` + sub + `"}]}`,
+		`add_subports {"sub_ports": [{"port_id": "` + object + `", "segmentation_type": "vlan", "segmentation_id": 8}]}`,
+		`remove_extraroutes {"router": {"routes": [{"destination": "10.0.0.0/8", "nexthop": "192.0.2.1"}]}}`,
+		`action {"remove_host": {"host": "two"}}`, `action {"remove_host": {"host": "three"}}`,
+	}
+	if !slices.Equal(service.said, want) {
+		t.Errorf("they were told\n%s\nwant\n%s", strings.Join(service.said, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // An answer that can't be read to its end is no list without the thing: nothing is

@@ -73,6 +73,8 @@ const (
 	pathKey   = "path_of"
 	othersKey = "others"
 	madeKey   = "being_made"
+	// That a list or a map was given to it, and may be there.
+	givenKey = "given"
 )
 
 // work is one call of a REST type.
@@ -135,7 +137,7 @@ func (w *work) resolve(ctx context.Context, changed ...string) error {
 func (w *work) remember() {
 	texts := []any{w.path()}
 	for _, r := range w.Type.REST.Delete {
-		texts = append(texts, r.Path)
+		texts = append(texts, r.Path, r.Each)
 		if r.Body != nil {
 			texts = append(texts, r.Body.Template())
 		}
@@ -211,6 +213,9 @@ func (t REST) Create(ctx context.Context, c *Call) (time.Duration, error) {
 		}
 	}
 	w.remember()
+	if w.mayHave() {
+		return soon, nil
+	}
 	for _, r := range more {
 		if err := w.send(ctx, r, nil); err != nil {
 			return 0, err
@@ -360,13 +365,21 @@ func contains(got, want any) bool {
 	return value.Equal(got, want)
 }
 
-// isDue says whether a request would be sent.
-func (w *work) isDue(r *resourcetype.Request) bool {
-	if r.When != "" && !value.Truth(w.scope.Text(r.When)) {
-		return false
+// due are the items that a request is sent for, a null where it is for none.
+func (w *work) due(r *resourcetype.Request) []any {
+	items := []any{nil}
+	if r.Each != "" {
+		items, _ = w.scope.Text(r.Each).([]any)
 	}
-	return r.Each == "" || value.Truth(w.scope.Text(r.Each))
+	return slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+		scope := w.scope
+		scope.Item = item
+		return r.When != "" && !value.Truth(scope.Text(r.When)) || r.Without != "" && value.Truth(scope.Text(r.Without))
+	})
 }
+
+// isDue says whether a request would be sent.
+func (w *work) isDue(r *resourcetype.Request) bool { return len(w.due(r)) > 0 }
 
 // send sends a request that may have been sent before; changed are the properties
 // that an update is about.
@@ -374,7 +387,8 @@ func (w *work) send(ctx context.Context, r *resourcetype.Request, changed []stri
 	if len(r.Changed) > 0 && changed != nil && !slices.ContainsFunc(r.Changed, func(name string) bool { return slices.Contains(changed, name) }) {
 		return nil
 	}
-	if !w.isDue(r) {
+	items := w.due(r)
+	if len(items) == 0 {
 		return nil
 	}
 	if r.Unless != nil {
@@ -385,10 +399,6 @@ func (w *work) send(ctx context.Context, r *resourcetype.Request, changed []stri
 		if contains(object, w.scope.Value(r.Unless)) {
 			return nil
 		}
-	}
-	items := []any{nil}
-	if r.Each != "" {
-		items, _ = w.scope.Text(r.Each).([]any)
 	}
 	for _, item := range items {
 		w.scope.Item = item
@@ -526,12 +536,17 @@ func (t REST) Update(ctx context.Context, c *Call, changed []string) (time.Durat
 			return 0, err
 		}
 		w.remember()
+		if w.mayHave() {
+			return soon, nil
+		}
+		w.scope.Gone = w.gone()
 		for _, r := range t.Type.REST.Update {
 			if err := w.send(ctx, r, changed); err != nil {
 				return 0, err
 			}
 		}
 		c.Data.Set(waitKey(c.Action), true)
+		w.has()
 		if id, ok := w.scope.First(t.Type.REST.ID).(string); ok {
 			w.is(id) // for those made of properties
 		}
@@ -559,6 +574,7 @@ func (t REST) Delete(ctx context.Context, c *Call) (time.Duration, error) {
 		w.is(id)
 		w.remember()
 	}
+	w.scope.Gone = w.all()
 	requests := t.Type.REST.Delete
 	if len(requests) == 0 {
 		requests = []*resourcetype.Request{{Method: http.MethodDelete, Path: w.path()}}
@@ -576,7 +592,7 @@ func (t REST) Delete(ctx context.Context, c *Call) (time.Duration, error) {
 	if !t.Type.REST.Lingers {
 		return 0, nil
 	}
-	return w.gone(ctx)
+	return w.over(ctx)
 }
 
 // lost finds what was made and never told of; what can't be looked for any more
@@ -594,8 +610,8 @@ func (w *work) lost(ctx context.Context) (string, error) {
 	return w.find(ctx)
 }
 
-// gone waits until the resource is no more.
-func (w *work) gone(ctx context.Context) (time.Duration, error) {
+// over waits until the resource is no more.
+func (w *work) over(ctx context.Context) (time.Duration, error) {
 	until := time.Now().Add(patience)
 	for wait := firstPause; ; wait = min(2*wait, pause) {
 		object, err := w.get(ctx, w.scope.Path(w.path()), w.Type.REST.One)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,13 +85,28 @@ type bench struct {
 	project string
 	ids     map[string]string
 	data    map[string]*value.Map
+	// after, if there is one, looks at what was done.
+	after func(done string)
 }
 
+// newBench has resources made in the demo project.
 func newBench(t *testing.T) (*bench, *companiontest.Cloud) {
 	t.Helper()
+	return newBenchAs(t, "holdfast", "service", "demo")
+}
+
+// newAdminBench has resources made by an administrator.
+func newAdminBench(t *testing.T) (*bench, *companiontest.Cloud) {
+	t.Helper()
+	return newBenchAs(t, "admin", "admin", "admin")
+}
+
+// newBenchAs has resources made by a user that logs in in one project, in that of another.
+func newBenchAs(t *testing.T, user, at, owner string) (*bench, *companiontest.Cloud) {
+	t.Helper()
 	services := companiontest.Start(t)
-	keystone, err := identity.New(identity.Options{AuthURL: services.Identity, Username: "holdfast", Password: services.Password("holdfast"),
-		UserDomain: "Default", Project: "service", ProjectDomain: "Default",
+	keystone, err := identity.New(identity.Options{AuthURL: services.Identity, Username: user, Password: services.Password(user),
+		UserDomain: "Default", Project: at, ProjectDomain: "Default",
 		Timeout: time.Minute, CacheTime: time.Minute, CacheSize: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +115,9 @@ func newBench(t *testing.T) (*bench, *companiontest.Cloud) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, project := services.Login(t, "demo")
+	_, _, project := services.Login(t, owner)
 	cloud := &cut{Owners: &openstack.Owners{Keystone: keystone, Region: companiontest.Region}, left: -1}
-	return &bench{t, cloud, cloud, resources.FromFiles(registry, cloud), registry, project, map[string]string{}, map[string]*value.Map{}}, services
+	return &bench{t, cloud, cloud, resources.FromFiles(registry, cloud), registry, project, map[string]string{}, map[string]*value.Map{}, nil}, services
 }
 
 // thing is a resource of the table of what is made.
@@ -185,7 +201,7 @@ func (b *bench) count(t *resourcetype.Type) int {
 	}
 	var list []any
 	for key, text := range answer {
-		if !strings.HasSuffix(key, "_links") {
+		if !strings.HasSuffix(key, "links") {
 			if err := json.Unmarshal(text, &list); err != nil {
 				b.Fatal(err)
 			}
@@ -205,6 +221,7 @@ func (b *bench) all(table []thing) {
 		}
 		c := b.killed("create "+th.name, b.call(th, th.made), b.types[th.typ].Create)
 		b.ids[th.name], b.data[th.name] = c.PhysicalID, c.Data
+		b.did(c.Action, th)
 		if t.REST.Collection != "" && b.count(t) != before[th.name]+1 {
 			b.Errorf("%s: there were %d and are %d", th.name, before[th.name], b.count(t))
 		}
@@ -229,6 +246,7 @@ func (b *bench) all(table []thing) {
 			return b.types[th.typ].Update(ctx, c, changed)
 		})
 		b.ids[th.name], b.data[th.name] = c.PhysicalID, c.Data
+		b.did(c.Action, th)
 	}
 	for i := len(table) - 1; i >= 0; i-- {
 		th := table[i]
@@ -240,9 +258,17 @@ func (b *bench) all(table []thing) {
 		c := b.call(th, text)
 		c.Action, c.PhysicalID, c.Data = "DELETE", b.ids[th.name], b.data[th.name]
 		b.killed("delete "+th.name, c, b.types[th.typ].Delete)
+		b.did(c.Action, th)
 		if n, counted := before[th.name]; counted && b.count(t) != n {
 			b.Errorf("%s: there were %d and %d are left", th.name, n, b.count(t))
 		}
+	}
+}
+
+// did has what was done with a thing looked at.
+func (b *bench) did(action string, th thing) {
+	if b.after != nil {
+		b.after(strings.ToLower(action) + " " + th.name)
 	}
 }
 
@@ -278,4 +304,88 @@ func TestVolumeTypes(t *testing.T) {
 		{"plain", "OS::Cinder::Volume", `{"size": 1}`, `{"size": 2, "metadata": {"a": "b"}}`, "status"},
 		{"volume", "OS::Cinder::Volume", `{"size": 1, "name": "mine", "metadata": {"a": "b"}}`, `{"size": 2, "name": "ours", "description": "d"}`, "display_name"},
 	})
+}
+
+// Users, groups, what they may do, and where services are.
+func TestIdentityTypes(t *testing.T) {
+	t.Parallel()
+	b, services := newAdminBench(t)
+	admin, _, _ := services.Login(t, "admin")
+	keystone := services.At(t, services.Identity)
+	roles := func(whom, id string) string {
+		var said []string
+		answer := keystone.Want(200, admin, "GET", "/role_assignments?"+whom+".id="+id+"&include_names=true", "")
+		for _, one := range answer.At("role_assignments").([]any) {
+			m := one.(map[string]any)
+			scope := "domain"
+			if m["scope"].(map[string]any)["project"] != nil {
+				scope = "project"
+			}
+			said = append(said, m["role"].(map[string]any)["name"].(string)+" in a "+scope)
+		}
+		slices.Sort(said)
+		return strings.Join(said, ", ")
+	}
+	steps := map[string]string{}
+	b.after = func(done string) {
+		if id := b.ids["group"]; id != "" {
+			steps[done] = roles("group", id)
+		}
+	}
+	b.all([]thing{
+		{"project", "OS::Keystone::Project", `{"name": "mine", "tags": ["a"]}`, `{"name": "ours", "description": "d"}`, "name"},
+		{"group", "OS::Keystone::Group", `{"name": "team", "roles": [{"role": "member", "project": "project."}, {"role": "reader", "domain": "default"}]}`,
+			`{"name": "crew", "roles": [{"role": "reader", "project": "project."}, {"role": "reader", "domain": "default"}]}`, "show"},
+		{"user", "OS::Keystone::User", `{"name": "one", "password": "secret", "groups": ["group."], "roles": [{"role": "member", "project": "project."}]}`,
+			`{"name": "one", "password": "other", "email": "one@example.org", "default_project": "project."}`, "domain_id"},
+		{"of group", "OS::Keystone::GroupRoleAssignment", `{"group": "group.", "roles": [{"role": "admin", "project": "project."}]}`,
+			`{"group": "group.", "roles": [{"role": "member", "project": "project."}]}`, ""},
+		{"of user", "OS::Keystone::UserRoleAssignment", `{"user": "user.", "roles": [{"role": "reader", "domain": "default"}]}`, `{"user": "user.", "roles": []}`, ""},
+		{"region", "OS::Keystone::Region", `{"id": "north", "description": "d"}`, `{"id": "north", "parent_region": "RegionOne"}`, "show"},
+		{"nameless", "OS::Keystone::Region", `{}`, "", "show"},
+		{"service", "OS::Keystone::Service", `{"type": "dns"}`, `{"type": "dns", "name": "names"}`, "show"},
+		{"endpoint", "OS::Keystone::Endpoint", `{"service": "service.", "interface": "public", "url": "http://dns.example", "region": "north"}`,
+			`{"service": "service.", "interface": "admin", "url": "http://dns.example/v2", "name": "mine"}`, "show"},
+	})
+	for done, want := range map[string]string{
+		"create group":    "member in a project, reader in a domain",
+		"create of group": "admin in a project, member in a project, reader in a domain",
+		"update group":    "admin in a project, reader in a domain, reader in a project",
+		"update of group": "member in a project, reader in a domain, reader in a project",
+		"delete of group": "reader in a domain, reader in a project",
+	} {
+		if steps[done] != want {
+			t.Errorf("after %s: %q; want %q", done, steps[done], want)
+		}
+	}
+}
+
+// How fast volumes of a type may be.
+func TestQoSTypes(t *testing.T) {
+	t.Parallel()
+	b, services := newAdminBench(t)
+	admin, _, _ := services.Login(t, "admin")
+	cinder := services.At(t, services.Volume)
+	cinder.Want(200, admin, "POST", "/v3/types", `{"volume_type":{"name":"fast"}}`)
+	specs := map[string]string{}
+	b.after = func(done string) {
+		if id := b.ids["specs"]; id != "" && done != "delete specs" {
+			specs[done] = value.JSON(value.Of(cinder.Want(200, admin, "GET", "/v3/qos-specs/"+id, "").At("qos_specs", "specs")), true) +
+				fmt.Sprint(len(cinder.Want(200, admin, "GET", "/v3/qos-specs/"+id+"/associations", "").At("qos_associations").([]any)))
+		}
+	}
+	b.all([]thing{
+		{"specs", "OS::Cinder::QoSSpecs", `{"name": "limits", "specs": {"total_iops_sec": "100", "total_bytes_sec": "5"}}`, `{"name": "limits", "specs": {"total_iops_sec": "200"}}`, "show"},
+		{"association", "OS::Cinder::QoSAssociation", `{"qos_specs": "specs.", "volume_types": ["fast"]}`, `{"qos_specs": "specs.", "volume_types": []}`, ""},
+	})
+	for done, want := range map[string]string{
+		"create specs":       `{"total_bytes_sec": "5", "total_iops_sec": "100"}0`,
+		"create association": `{"total_bytes_sec": "5", "total_iops_sec": "100"}1`,
+		"update specs":       `{"total_iops_sec": "200"}1`,
+		"update association": `{"total_iops_sec": "200"}0`,
+	} {
+		if specs[done] != want {
+			t.Errorf("after %s: %q; want %q", done, specs[done], want)
+		}
+	}
 }

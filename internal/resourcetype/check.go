@@ -115,31 +115,51 @@ func (c check) all(properties Ordered[*Property], given *value.Map, nested bool)
 
 // together checks what may and must be given beside each other.
 func (t *Type) together(given *value.Map) error {
-	is := func(name string) bool { v, _ := given.Get(name); return v != nil && v != false }
-	count := func(names []string) (n int) {
-		for _, name := range names {
-			if is(name) {
-				n++
-			}
-		}
-		return n
-	}
-	for _, names := range t.Conflicts {
-		if count(names) > 1 {
+	for _, rule := range t.Conflicts {
+		names, counts := beside(given, rule)
+		if slices.ContainsFunc(counts, func(n int) bool { return n > 1 }) {
 			return &hot.Error{Class: "ResourcePropertyConflict", Message: "Cannot define the following properties at the same time: " + strings.Join(names, ", ") + "."}
 		}
 	}
-	for _, names := range t.OneOf {
-		if count(names) == 0 {
+	for _, rule := range t.OneOf {
+		names, counts := beside(given, rule)
+		if slices.Contains(counts, 0) {
 			return &hot.Error{Class: "PropertyUnspecifiedError", Message: "At least one of the following properties must be specified: " + strings.Join(names, ", ") + "."}
 		}
 	}
 	for _, names := range t.Depends {
-		if is(names[0]) && count(names[1:]) == 0 {
-			return &hot.Error{Class: "ResourcePropertyDependency", Message: names[0] + " cannot be specified without " + strings.Join(names[1:], ", ") + "."}
+		_, first := beside(given, names[:1])
+		others, counts := beside(given, names[1:])
+		if slices.Max(append(first, 0)) > 0 && slices.Max(append(counts, 0)) == 0 {
+			return &hot.Error{Class: "ResourcePropertyDependency", Message: names[0] + " cannot be specified without " + strings.Join(others, ", ") + "."}
 		}
 	}
 	return nil
+}
+
+// beside counts how many of a rule's properties are given: beside each other, or, of
+// those that are named "roles.project", in each item of a list.
+func beside(given *value.Map, rule []string) (names []string, counts []int) {
+	in := []any{given}
+	list, _, nested := strings.Cut(rule[0], ".")
+	if nested {
+		v, _ := given.Get(list)
+		in, _ = v.([]any)
+	}
+	for _, path := range rule {
+		names = append(names, path[strings.Index(path, ".")+1:])
+	}
+	for _, item := range in {
+		m, _ := item.(*value.Map)
+		n := 0
+		for _, name := range names {
+			if v, _ := m.Get(name); v != nil && v != false {
+				n++
+			}
+		}
+		counts = append(counts, n)
+	}
+	return names, counts
 }
 
 // named has values given under older names stand under the newer ones.

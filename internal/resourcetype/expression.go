@@ -8,6 +8,8 @@ package resourcetype
 //	$(self.id)               the resource: id, mark, name, project
 //	$(object.status)         what the service says of it
 //	$(item.subnet)           of a list, the item that each is for
+//	$(gone.tags)             what a list had, or the keys that a map had, before an
+//	                         update, and has no more
 //	$(none), $(tags|[])      a null that is sent, a list of nothing
 //
 // A text that is one expression is its value, of whatever type; in others values
@@ -40,12 +42,14 @@ type Scope struct {
 	Self *value.Map
 	// Object is what the service says of it, Item the item of a list.
 	Object, Item any
+	// Gone is by property what it had before an update.
+	Gone *value.Map
 }
 
 var expression = regexp.MustCompile(`\$\(([^()]*)\)`)
 
 // roots are the names in expressions that are no properties.
-var roots = []string{"self", "object", "item", "none"}
+var roots = []string{"self", "object", "item", "gone", "none"}
 
 // null is a null that is sent.
 type null struct{}
@@ -210,6 +214,8 @@ func (s Scope) term(text string) any {
 			v = s.Object
 		case "item":
 			v = s.Item
+		case "gone":
+			v = s.Gone
 		default:
 			v, _ = s.Properties.Get(parts[0])
 		}
@@ -240,6 +246,27 @@ func written(v any) string {
 
 // Names are the properties that templates read, each once.
 func Names(template any) []string {
+	return terms(template, func(name, _ string) string {
+		if slices.Contains(roots, name) {
+			return ""
+		}
+		return name
+	})
+}
+
+// GoneNames are the properties of which templates read what is gone, each once.
+func GoneNames(template any) []string {
+	return terms(template, func(name, more string) string {
+		if name != "gone" {
+			return ""
+		}
+		name, _, _ = strings.Cut(more, ".")
+		return name
+	})
+}
+
+// terms are what is made of the terms of templates, each once; an empty text is nothing.
+func terms(template any, of func(name, more string) string) []string {
 	names := map[string]bool{}
 	var walk func(any)
 	walk = func(v any) {
@@ -247,8 +274,11 @@ func Names(template any) []string {
 		case string:
 			for _, found := range expression.FindAllStringSubmatch(t, -1) {
 				for one := range strings.SplitSeq(found[1], "|") {
-					name, _, _ := strings.Cut(one, ".")
-					if name != "" && name[0] != '\'' && name[0] != '[' && !slices.Contains(roots, name) {
+					name, more, _ := strings.Cut(one, ".")
+					if name == "" || name[0] == '\'' || name[0] == '[' {
+						continue
+					}
+					if name = of(name, more); name != "" {
 						names[name] = true
 					}
 				}

@@ -45,7 +45,8 @@ type Type struct {
 	Attributes   Ordered[*Attribute] `yaml:"attributes"`
 	// UpdatePolicy is what a template may say of how resources are changed.
 	UpdatePolicy Ordered[*Property] `yaml:"update_policy"`
-	// Conflicts are properties of which only one may be given, OneOf those of which
+	// Conflicts are properties of which only one may be given ("roles.project" is one in
+	// each item of the list roles), OneOf those of which
 	// one must be, Depends those that aren't given without another.
 	Conflicts [][]string `yaml:"conflicts"`
 	OneOf     [][]string `yaml:"one_of"`

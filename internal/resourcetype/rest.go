@@ -73,8 +73,9 @@ func (t *Texts) UnmarshalYAML(node *yaml.Node) error {
 type Request struct {
 	Method, Path string
 	Body         *Value
-	// When is an expression: the request isn't sent if it gives nothing.
-	When string
+	// When is an expression: the request isn't sent if it gives nothing. Without is one:
+	// it isn't sent if it gives something.
+	When, Without string
 	// Changed has an update send it only if one of these properties has changed;
 	// OnlyChanged has only those fields be sent that have.
 	Changed     []string
@@ -159,7 +160,7 @@ func (r *Request) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: not a mapping", node.Line)
 	}
-	into := map[string]any{"when": &r.When, "changed": &r.Changed, "only_changed": &r.OnlyChanged, "each": &r.Each, "done": &r.Done}
+	into := map[string]any{"when": &r.When, "without": &r.Without, "changed": &r.Changed, "only_changed": &r.OnlyChanged, "each": &r.Each, "done": &r.Done}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, v := node.Content[i].Value, node.Content[i+1]
 		var err error
@@ -200,7 +201,7 @@ func (r *REST) check(t *Type) error {
 	texts := []any{r.Collection, r.Path, value.Of([]string(r.ID)), r.Reference}
 	for _, all := range [][]*Request{r.Create, r.Settle, r.Update, r.Delete} {
 		for _, request := range all {
-			texts = append(texts, request.Path, request.When, request.Each)
+			texts = append(texts, request.Path, request.When, request.Without, request.Each)
 			for _, v := range []*Value{request.Body, request.Unless} {
 				if v != nil {
 					texts = append(texts, v.template)
@@ -223,7 +224,7 @@ func (r *REST) check(t *Type) error {
 		}
 		texts = append(texts, r.Attributes[name].template)
 	}
-	for _, name := range Names(texts) {
+	for _, name := range append(Names(texts), GoneNames(texts)...) {
 		if _, ok := t.Properties.Get(name); !ok {
 			return fmt.Errorf("rest: there is no property %s", name)
 		}
