@@ -143,9 +143,13 @@ func Start(t testing.TB, o Options) *Cloud {
 	return c
 }
 
+// loopback is where simulated machines, their ramdisks and what they are booted from
+// are.
+var loopback = []string{"127.0.0.0/8"}
+
 // configure writes the configuration and describes the processes.
 func (c *Cloud) configure(over map[string]any) {
-	api, link := c.address(), c.address()
+	api, link, images := c.address(), c.address(), c.address()
 	telemetry := map[Name]string{API: c.address(), Control: c.address(), Host: c.address(), Conductor: c.address()}
 	temporal, namespace := c.pair.Temporal()
 	c.url, c.telemetry = "http://"+api, telemetry
@@ -173,7 +177,13 @@ func (c *Cloud) configure(over map[string]any) {
 		"telemetry.conductor_listen":   telemetry[Conductor],
 		"conductor.name":               "conductor-1",
 		"conductor.heartbeat_interval": "1s",
-		"conductor.networks":           []string{"127.0.0.0/8"},
+		"conductor.networks":           loopback,
+		"conductor.image_networks":     loopback,
+		"conductor.boot_listen":        images,
+		"conductor.boot_url":           "http://" + images,
+		"conductor.boot_dir":           filepath.Join(c.dir, "boot"),
+		"conductor.callback_url":       "http://" + api + "/baremetal",
+		"baremetal.agent_networks":     loopback,
 
 		"dev.hold_dir": string(c.Points),
 		"dev.static_tokens": []map[string]any{

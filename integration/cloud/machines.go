@@ -22,7 +22,7 @@ func (c *Cloud) simulate(machines int) {
 	if machines == 0 {
 		return
 	}
-	service, err := bmc.Start(bmc.Options{Machines: machines, Dir: c.dir, User: BMCUser, Password: BMCPassword, Delay: 200 * time.Millisecond})
+	service, err := bmc.Start(bmc.Options{Machines: machines, Dir: c.dir, User: BMCUser, Password: BMCPassword, Delay: 200 * time.Millisecond, Pace: 50 * time.Millisecond})
 	if err != nil {
 		c.t.Fatal(err)
 	}

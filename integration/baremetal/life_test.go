@@ -1,0 +1,156 @@
+//go:build real
+
+package baremetal
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast.dev/dev/bmc"
+	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/iso"
+)
+
+// files serves what machines are booted from and what is written to them: each file is
+// its own name, over and over.
+func files(t *testing.T) (url string, sum func(name string) string) {
+	t.Helper()
+	content := func(name string) string { return strings.Repeat("/"+name, 10_000) }
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, content(strings.TrimPrefix(r.URL.Path, "/"))) // who has asked sees it
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content(name)))) }
+}
+
+// TestALife is a machine's way from the rack to an instance, to another and back: it is
+// verified, cleaned by its ramdisk, deployed with a config drive, rebuilt, undeployed and
+// cleaned by hand.
+func TestALife(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{"dev.static_tokens": []map[string]any{
+		{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
+		{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},
+	}}})
+	o, machine := start(t, c), c.BMC.Machines[0]
+	at, sum := files(t)
+	info := []string{"redfish_address=" + c.BMC.URL(), "redfish_system_id=/redfish/v1/Systems/1", "redfish_username=" + cloud.BMCUser,
+		"redfish_password=" + cloud.BMCPassword, "redfish_verify_ca=" + c.BMC.CAFile,
+		"deploy_kernel=" + at + "/kernel", "deploy_ramdisk=" + at + "/ramdisk", "bootloader=" + at + "/esp"}
+	command := []string{"node", "create", "--driver", "redfish", "--name", "m1", "--boot-interface", "redfish-virtual-media", "--deploy-interface", "direct"}
+	for _, i := range info {
+		command = append(command, "--driver-info", i)
+	}
+	var node map[string]any
+	o.does(&node, command...)
+	o.does(nil, "port", "create", machine.MAC, "--node", node["uuid"].(string)) // by which its ramdisk says which node it is
+
+	// is fails the test unless the node has come to a state, without a word of an error.
+	is := func(state, power string) {
+		t.Helper()
+		if o.does(&node, "node", "show", "m1"); node["provision_state"] != state || node["target_provision_state"] != nil || node["power_state"] != power ||
+			node["last_error"] != nil || node["reservation"] != nil || node["maintenance"] != false {
+			t.Fatalf("%v", node)
+		}
+	}
+	// image says what is to be written, and written fails the test unless the machine
+	// has started from it.
+	image := func(name string) {
+		o.does(nil, "node", "set", "m1", "--instance-info", "image_source="+at+"/"+name, "--instance-info", "image_os_hash_algo=sha256", "--instance-info", "image_os_hash_value="+sum(name))
+	}
+	written := func(name, drive string) {
+		t.Helper()
+		c.Eventually("the machine has started", time.Minute, func(context.Context) error {
+			if runs := machine.Runs(); runs != bmc.Disk {
+				return fmt.Errorf("it runs %q", runs)
+			}
+			return nil
+		})
+		disk := filepath.Join(t.TempDir(), "drive")
+		if got := machine.Content(); got.SHA256 != sum(name) || machine.Medium() != "" {
+			t.Errorf("the disk holds %+v, and the drive %q", got, machine.Medium())
+		} else if text, err := driveText(disk, got.ConfigDrive); err != nil || !strings.Contains(text, drive) {
+			t.Errorf("the config drive says %s, %v", text, err)
+		}
+	}
+	// left fails the test unless the machine goes off, with nothing in its drive. One that
+	// is about to be off is off to those who look at its power.
+	left := func() {
+		t.Helper()
+		c.Eventually("the machine is off", time.Minute, func(context.Context) error {
+			if power := machine.Power(); power != bmc.Off {
+				return fmt.Errorf("it is %s", power)
+			}
+			return nil
+		})
+		if medium := machine.Medium(); medium != "" {
+			t.Errorf("%q is in its drive", medium)
+		}
+	}
+	o.does(nil, "node", "manage", "m1", "--wait", "60")
+	is("manageable", "power off")
+	o.does(nil, "node", "provide", "m1", "--wait", "120")
+	is("available", "power off")
+	if left(); len(machine.Did()) == 0 {
+		t.Error("it was cleaned by nothing")
+	}
+
+	image("first")
+	o.does(nil, "node", "deploy", "m1", "--config-drive", `{"meta_data": {"hostname": "first-host"}}`, "--wait", "120")
+	is("active", "power on")
+	written("first", "first-host")
+	o.refused("can not be performed on node", "node", "provide", "m1")
+
+	image("second")
+	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
+	is("active", "power on")
+	written("second", "second-host")
+
+	o.does(nil, "node", "set", "m1", "--protected")
+	o.refused("is protected and cannot be undeployed, rebuilt or deleted", "node", "undeploy", "m1")
+	o.does(nil, "node", "unset", "m1", "--protected")
+	o.does(nil, "node", "undeploy", "m1", "--wait", "120")
+	is("available", "power off")
+	if info := node["instance_info"].(map[string]any); len(info) > 0 || node["instance_uuid"] != nil {
+		t.Errorf("%v is left of the instance", info)
+	}
+	left()
+
+	before := len(machine.Did())
+	o.does(nil, "node", "manage", "m1")
+	o.does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "erase_devices"}]`, "--wait", "120")
+	is("manageable", "power off")
+	if did := machine.Did()[before:]; !slices.Equal(did, []string{"erase_devices"}) || machine.Content().SHA256 != "" {
+		t.Errorf("it did %v, and the disk holds %+v", did, machine.Content())
+	}
+	o.does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "fly"}]`)
+	c.Eventually("the cleaning has failed", 2*time.Minute, func(context.Context) error {
+		if o.does(&node, "node", "show", "m1"); node["provision_state"] != "clean failed" {
+			return fmt.Errorf("it is in %v", node["provision_state"])
+		}
+		return nil
+	})
+	if text := fmt.Sprint(node["last_error"]); !strings.Contains(text, "node does not support this clean step: {'interface': 'deploy', 'step': 'fly'}") || node["maintenance"] != false {
+		t.Errorf("%s, %v", text, node["maintenance"])
+	}
+	left()
+	c.Audit()
+}
+
+// driveText is what a config drive says of the machine.
+func driveText(name string, image []byte) (string, error) {
+	if err := os.WriteFile(name, image, 0o600); err != nil {
+		return "", err
+	}
+	const meta = "openstack/latest/meta_data.json"
+	_, files, err := iso.Read(name, meta)
+	return string(files[meta]), err
+}
