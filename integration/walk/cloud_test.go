@@ -23,6 +23,7 @@ type cloud struct {
 	t      *testing.T
 	dir    string
 	args   []string
+	env    []string // added to this process's
 	cmd    *exec.Cmd
 	said   bytes.Buffer
 	Config string `json:"config"`
@@ -63,6 +64,7 @@ func newCloud(t *testing.T, args ...string) *cloud {
 func (c *cloud) start() {
 	c.t.Helper()
 	c.cmd = exec.Command(os.Getenv(binaryKey), append([]string{"dev", "--dir", c.dir, "--free-ports", "--json"}, c.args...)...)
+	c.cmd.Env = append(os.Environ(), c.env...)
 	c.said.Reset()
 	c.cmd.Stderr = &c.said
 	out, err := c.cmd.StdoutPipe()

@@ -1,17 +1,19 @@
 // Package hold lets a test stop an operation at a named point and go on when
-// the test says so, in processes that it can't reach otherwise.
+// the test says so, or fail there, in processes that it can't reach otherwise.
 //
 // The orders are files in a folder that the configuration names (dev.hold_dir):
 //
 //	<folder>/<resource id>/<point>        stops the operations of one resource
 //	<folder>/any/<point>                  stops all
 //	<folder>/<resource id>/<point>.here   written when one has been stopped
+//	<folder>/<resource id>/<point>.fail   fails the next one of one resource
 //
 // A point is the kind of the operation and a step of the control worker,
 // "build:placement.Claim", for the moment before it; with ".done" for the moment
-// after it, when its answer has not been heard yet; or a sub-step of the
-// simulated driver, "build.disk".
-// A stopped step goes on when the file is gone, or ends with its context.
+// after it, when its answer has not been heard yet; or a sub-step of a
+// driver, "build.disk".
+// A stopped step goes on when the file is gone, or ends with its context. One that
+// fails is not tried again.
 //
 // The package reads and writes that folder and nothing else.
 package hold
@@ -24,6 +26,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"holdfast.dev/internal/faults"
 )
 
 // Any is the folder of orders for every resource.
@@ -35,10 +39,16 @@ const look = 50 * time.Millisecond
 type Points string
 
 // At stops the caller for as long as an order for the point of the resource
-// lies there. Errors: ctx's, or the folder can't be used.
+// lies there. Errors: Invalid, it is to fail; ctx's, or the folder can't be used.
 func (p Points) At(ctx context.Context, resource, point string) error {
 	if p == "" {
 		return nil
+	}
+	switch err := os.Remove(p.failure(resource, point)); {
+	case err == nil:
+		return faults.New(faults.Invalid, "OrderedToFail", "it was ordered to fail at %s", point)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	for said := false; ; {
 		stop, err := p.ordered(resource, point)
@@ -84,6 +94,23 @@ func (p Points) Order(resource, point string) error {
 	return nil
 }
 
+// Fail has the next of the resource that comes to the point fail there.
+func (p Points) Fail(resource, point string) error {
+	if err := p.put(p.failure(resource, point)); err != nil {
+		return fmt.Errorf("order %s to fail at %s: %w", resource, point, err)
+	}
+	return nil
+}
+
+// Failed says whether the order to fail has been followed.
+func (p Points) Failed(resource, point string) (bool, error) {
+	_, err := os.Stat(p.failure(resource, point))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
+}
+
 // Release lets everything of the resource, or of Any, go on.
 func (p Points) Release(resource string) error {
 	return os.RemoveAll(filepath.Join(string(p), resource))
@@ -110,6 +137,8 @@ func (p Points) Here(resource, point string) (bool, error) {
 func (p Points) file(resource, point string) string {
 	return filepath.Join(string(p), resource, point)
 }
+
+func (p Points) failure(resource, point string) string { return p.file(resource, point) + ".fail" }
 
 func (p Points) put(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

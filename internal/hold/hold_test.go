@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hold"
 )
 
@@ -55,6 +56,24 @@ func TestEndsWithItsContext(t *testing.T) {
 	if err := p.At(ctx, "r", "p"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestFailsOnce(t *testing.T) {
+	t.Parallel()
+	p := hold.Points(t.TempDir())
+	must(t, p.Fail("r", "p"))
+	must(t, p.At(t.Context(), "r", "another"))
+	must(t, p.At(t.Context(), "another", "p"))
+	if failed, err := p.Failed("r", "p"); err != nil || failed {
+		t.Errorf("nothing came there, and it has failed: %v, %v", failed, err)
+	}
+	if err := p.At(t.Context(), "r", "p"); !faults.Is(err, faults.Invalid) {
+		t.Errorf("got %v", err)
+	}
+	if failed, err := p.Failed("r", "p"); err != nil || !failed {
+		t.Errorf("it came there, and has failed: %v, %v", failed, err)
+	}
+	must(t, p.At(t.Context(), "r", "p"))
 }
 
 func must(t *testing.T, err error) {
