@@ -102,6 +102,8 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 		s.show(r, orchestration.ActionUpdate)
 		s.fail(id, r, failure)
 		return nil, nil
+	case (names == nil || s.replaced(r, names)) && s.refused(id, r, "replace"):
+		return nil, nil
 	case names == nil || s.replaced(r, names):
 		heir := &orchestration.Resource{Name: r.Name, Type: def.Type, CarriedBy: s.definition.CarriedBy(def)}
 		if err := orchestration.InsertResources(ctx, tx, s.stack.ID, s.template, []*orchestration.Resource{heir}); err != nil {
@@ -112,6 +114,9 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 		s.world.Put(heir)
 		s.keep(r)
 		return s.made(id, heir, def)
+	}
+	if len(names) > 0 && s.refused(id, r, "update") {
+		return nil, nil
 	}
 	state, err := s.world.Of(r)
 	if err != nil {

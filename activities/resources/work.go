@@ -27,6 +27,7 @@ type shift struct {
 	*job
 	definition *stacks.Definition // of what is made; nil if all is taken away
 	template   int64
+	hooks      *hot.Registry // nil if there are none
 	world      *stacks.World
 	rows       map[int64]*orchestration.Resource
 	now        time.Time
@@ -147,6 +148,9 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 			return nil, err
 		}
 	}
+	if err := s.readHooks(ctx, tx); err != nil {
+		return nil, err
+	}
 	rows, err := s.read(ctx, tx, in.IDs)
 	if err != nil {
 		return nil, err
@@ -220,6 +224,9 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		s.gone = append(s.gone, r.ID)
 		s.out.Done = append(s.out.Done, id)
 		return nil, nil
+	}
+	if paused, err := s.paused(id, r); err != nil || paused {
+		return nil, err
 	}
 	if v, is := visits[s.phase]; is {
 		if !s.visit(id, r, v) {
@@ -309,9 +316,16 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	default:
 		r.Status, r.Reason, r.DoneIn = orchestration.Complete, changed, s.traversal
 		s.tell(r)
-		s.out.Done = append(s.out.Done, id)
+		held, err := s.hold(id, r, s.after(id, r))
+		switch {
+		case err != nil:
+			return err
+		case held:
+			r.DoneIn = ""
+		default:
+			s.through(id, r)
+		}
 		if id < 0 {
-			s.gone = append(s.gone, r.ID)
 			return nil
 		}
 		state.Data = state.Data.Without(waitKey(c.Action), changingKey)

@@ -94,13 +94,18 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 			return nil
 		}
 		row := rows[len(rows)-1]
+		details := value.Of(r.Body())
+		cleared, err := a.clearHook(r.Context(), tx, locked, row, details)
+		if err != nil || cleared {
+			knock = locked.OperationID
+			return err
+		}
 		if slices.Contains(silentActions, row.Action) {
 			refusal = faults.New(faults.Invalid, "NotSupported", "Signal resource during %s is not supported.", row.Action)
 			event := orchestration.EventOf(row)
 			event.Reason = "Cannot signal resource during " + row.Action
 			return orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{event})
 		}
-		details := value.Of(r.Body())
 		if err := hookOf(s, row, details, a.classOf(row.Carrier())); err != nil {
 			return err
 		}
@@ -159,6 +164,31 @@ func (a *API) notThere(r *rest.Request, s *orchestration.Stack, name string) err
 		return faults.New(faults.NotFound, "ResourceNotAvailable", "The Resource (%s) is not available.", name)
 	}
 	return resourceNotFound(s, name)
+}
+
+// clearHook lets a resource go on that waits at the hook that is to be cleared; false if
+// it doesn't, or none is.
+func (a *API) clearHook(ctx context.Context, tx store.Tx, s *orchestration.Stack, row *orchestration.Resource, details any) (bool, error) {
+	m, _ := details.(*value.Map)
+	given, _ := m.Get("unset_hook")
+	hook, _ := given.(string)
+	if !slices.Contains(hot.Hooks, hook) {
+		return false, nil
+	}
+	state, err := stacks.OpenState(row, a.Secrets)
+	if err != nil || !state.ClearHook(hook, s.OperationID) {
+		return false, err
+	}
+	if err := state.Seal(row, a.Secrets); err != nil {
+		return false, err
+	}
+	row.WakeAt = nil
+	if err := orchestration.PutResources(ctx, tx, []*orchestration.Resource{row}); err != nil {
+		return false, err
+	}
+	event := orchestration.EventOf(row)
+	event.Reason = "Hook " + hook + " is cleared"
+	return true, orchestration.InsertEvents(ctx, tx, []orchestration.Event{event})
 }
 
 // hookOf refuses to clear a hook at which nothing waits.

@@ -89,3 +89,41 @@ func TestSignals(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 }
+
+// A resource that waits at a hook is let go on once, and its operation is knocked at.
+func TestHooksAreCleared(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.create("one")
+	s, err := store_.GetStack(t.Context(), c.db.Pool, "p1", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, operation := range map[string]string{"waits": s.OperationID, "waited": "stack/" + id + "/create/another"} {
+		state := &stacks.State{Data: &value.Map{}}
+		state.ReachHook("pre-create", operation+" make")
+		c.made(id, []*store_.Resource{{Name: name, Type: "OS::Heat::None"}}, state)
+	}
+	at := "/stacks/one/" + id + "/resources/"
+	for _, row := range []struct {
+		token, path, hook string
+		want              int
+	}{
+		{"bob", "/v1/p2" + at + "waits/signal", "pre-create", 404},
+		{"alice", at + "waits/signal", "post-create", 400}, {"alice", at + "waited/signal", "pre-create", 400},
+		{"alice", at + "waits/signal", "pre-create", 200}, {"alice", at + "waits/signal", "pre-create", 400},
+	} {
+		if status, answer, _ := c.ask(row.token, "POST", row.path, `{"unset_hook": "`+row.hook+`"}`); status != row.want {
+			t.Errorf("%+v: %d %v", row, status, answer)
+		}
+	}
+	events, err := store_.ListEvents(t.Context(), c.db.Pool, store_.EventFilter{StackIDs: []string{id}, Resource: "waits"})
+	if err != nil || len(events) != 1 || events[0].Reason != "Hook pre-create is cleared" {
+		t.Errorf("%v %+v", err, events)
+	}
+	c.offers.Lock()
+	defer c.offers.Unlock()
+	if len(c.offers.knocked) != 1 || c.offers.knocked[0] != s.OperationID {
+		t.Errorf("knocked at %v", c.offers.knocked)
+	}
+}

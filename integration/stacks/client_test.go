@@ -4,7 +4,9 @@ package stacks
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +123,7 @@ func more(t *testing.T, u user) {
 	u.openstack("snapshot", "restore", "mine", id)
 	u.await(u.at("mine"), "RESTORE_COMPLETE", cloud.Patience)
 	u.openstack("snapshot", "delete", "--yes", "mine", id)
+	hook(t, u)
 	if resources := told[[]map[string]any](u, "resource", "list", "mine"); len(resources) != 2 {
 		t.Errorf("%v", resources)
 	}
@@ -130,4 +133,18 @@ func more(t *testing.T, u user) {
 	if list := told[[]map[string]any](u, "list"); len(list) != 1 || list[0]["Stack Name"] != "mine" {
 		t.Errorf("%v", list)
 	}
+}
+
+// hook has the client see a resource wait, and let it go on.
+func hook(t *testing.T, u user) {
+	u.openstack("create", "-t", u.file("hooked.yaml", first), "-e", u.file("hooks.yaml", "resource_registry: {resources: {word: {hooks: pre-create}}}"), "hooked")
+	u.Eventually("the client sees that it waits", cloud.Patience, func(context.Context) error {
+		if waits := told[[]map[string]any](u, "hook", "poll", "hooked"); len(waits) != 1 || waits[0]["Resource Name"] != "word" && waits[0]["Logical Resource ID"] != "word" {
+			return fmt.Errorf("%v", waits)
+		}
+		return nil
+	})
+	u.openstack("hook", "clear", "--pre-create", "hooked", "word")
+	u.await(u.at("hooked"), "CREATE_COMPLETE", cloud.Patience)
+	u.openstack("delete", "--yes", "--wait", "hooked")
 }

@@ -100,6 +100,30 @@ func restored(u user, path string, update map[string]any) {
 	u.await(path, "SNAPSHOT_COMPLETE", cloud.Patience)
 }
 
+// hooked has a stack wait for its user, who lets it go on, and deletes one that waits.
+func hooked(u user) {
+	u.Helper()
+	var paths []string
+	for _, name := range []string{"hooked", "stopped"} {
+		answer := u.ask("POST", "/stacks", map[string]any{"stack_name": name, "environment": "resource_registry: {resources: {w: {hooks: pre-create}}}",
+			"template": "heat_template_version: 2021-04-16\nresources: {w: {type: OS::Heat::RandomString}, n: {type: OS::Heat::None, depends_on: w}}"}, 201)
+		path := "/stacks/" + name + "/" + answer["stack"].(map[string]any)["id"].(string)
+		u.Eventually(name+" waits at its hook", cloud.Patience, func(context.Context) error {
+			events := u.ask("GET", path+"/events", nil, 200)["events"].([]any)
+			if last := events[len(events)-1].(map[string]any); last["resource_status_reason"] != "CREATE paused until Hook pre-create is cleared" {
+				return fmt.Errorf("%v", last)
+			}
+			return nil
+		})
+		paths = append(paths, path)
+	}
+	u.ask("POST", paths[0]+"/resources/w/signal", map[string]any{"unset_hook": "post-create"}, 400)
+	u.ask("POST", paths[0]+"/resources/w/signal", map[string]any{"unset_hook": "pre-create"}, 200)
+	u.await(paths[0], "CREATE_COMPLETE", cloud.Patience)
+	u.ask("DELETE", paths[1], nil, 204)
+	u.ask("DELETE", paths[0], nil, 204)
+}
+
 // Stacks from end to end: made, read, failed, rolled back, deleted, cut short by
 // a delete, and carried on by another worker.
 func TestStacks(t *testing.T) {
@@ -193,6 +217,8 @@ outputs:
 	}
 
 	restored(u, one, value(5, 0))
+
+	hooked(u)
 
 	// A group grows and shrinks, and what is in it can be seen through its stack.
 	group := func(count int) string {

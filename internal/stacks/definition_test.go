@@ -91,9 +91,9 @@ func TestUnserved(t *testing.T) {
 	}
 	for _, c := range []struct{ environment, resource, inside, want string }{
 		{"{}", "{type: t.yaml}", "{type: OS::Heat::None}", ""},
-		{"resource_registry: {resources: {x: {hooks: pre-create}}}", "{type: OS::Heat::None}", "", "Hook is not supported."},
-		{"resource_registry: {resources: {r: {x: {hooks: [post-delete]}}}}", "{type: t.yaml}", "{type: OS::Heat::None}", "Hook is not supported."},
-		{"resource_registry: {resources: {r: {restricted_actions: replace}}}", "{type: OS::Heat::None}", "", "Restriction of actions is not supported."},
+		{"resource_registry: {resources: {x: {hooks: pre-create}}}", "{type: OS::Heat::None}", "", ""},
+		{"resource_registry: {resources: {r: {x: {hooks: [post-delete]}}}}", "{type: t.yaml}", "{type: OS::Heat::None}", ""},
+		{"resource_registry: {resources: {r: {restricted_actions: replace}}}", "{type: OS::Heat::None}", "", ""},
 		{"event_sinks: [{type: zaqar-queue, target: q}]", "{type: OS::Heat::None}", "", "Event sink is not supported."},
 		{"{}", "{type: OS::Heat::None, external_id: there}", "", "external_id of resource r is not supported."},
 		{"{}", "{type: t.yaml}", "{type: OS::Heat::None, external_id: there}", "external_id of resource x is not supported."},

@@ -10,12 +10,7 @@ import (
 
 // servedEnvironment refuses what an environment asks for in vain.
 func servedEnvironment(e *hot.Environment) error {
-	switch {
-	case e.Registry.Sets("hooks"):
-		return notSupported("Hook")
-	case e.Registry.Sets("restricted_actions"):
-		return notSupported("Restriction of actions")
-	case len(e.Sinks) > 0:
+	if len(e.Sinks) > 0 {
 		return notSupported("Event sink")
 	}
 	return nil

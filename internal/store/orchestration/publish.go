@@ -132,13 +132,15 @@ func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
 
 // stopResources says of resources that are in progress that they are no more. One
 // that was only looked at, or copied, is what it was: nobody has found anything wrong
-// with it.
+// with it. One that waits before it is worked on, or after, waits no longer.
 func stopResources(ctx context.Context, tx store.Tx, id, why string) error {
 	if why == "" {
 		why = "user triggered cancel"
 	}
 	_, err := tx.Exec(ctx, `
-		WITH stopped AS (
+		WITH woken AS (
+			UPDATE orchestration.resources SET wake_at = NULL WHERE stack_id = $1 AND status <> '`+InProgress+`' AND wake_at IS NOT NULL
+		), stopped AS (
 			UPDATE orchestration.resources SET status = CASE WHEN action IN ('`+ActionCheck+`', '`+ActionSnapshot+`') THEN '`+Complete+`' ELSE '`+Failed+`' END, reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
 			WHERE stack_id = $1 AND status = '`+InProgress+`' RETURNING *
 		)
