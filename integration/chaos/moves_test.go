@@ -156,11 +156,16 @@ func (g *traveller) arrived(t *testing.T, c *cloud.Cloud, victim string) {
 // post asks for something in the version of which the tests know the bodies; out is
 // what is answered, if that is read.
 func post(ctx context.Context, c *cloud.Cloud, token, path string, body any, want int, out any) error {
+	return postAs(ctx, c, token, "2.74", path, body, want, out)
+}
+
+// postAs asks in another version.
+func postAs(ctx context.Context, c *cloud.Cloud, token, version, path string, body any, want int, out any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Openstack-Api-Version": {"compute 2.74"}}
+	header := http.Header{"Content-Type": {"application/json"}, "Openstack-Api-Version": {"compute " + version}}
 	answer, said, err := c.Ask(ctx, token, http.MethodPost, path, header, text)
 	if err == nil && answer.StatusCode != want {
 		err = &cloud.StatusError{Code: answer.StatusCode, Body: string(said)}

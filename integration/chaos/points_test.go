@@ -30,6 +30,9 @@ func (h held) String() string { return h.verb + " of a " + h.story.verb + " at "
 // phase is how far it has come.
 func (h held) phase() phase { return h.story.at(h.point) }
 
+// turned says whether it is beyond its point of no return, with its end ahead.
+func (h held) turned() bool { return h.phase() == beyond || h.phase() == closing }
+
 // full says that every verb is done at every point of every kind.
 var full = os.Getenv("HOLDFAST_TEST_FULL") != ""
 

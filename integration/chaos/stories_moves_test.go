@@ -55,9 +55,15 @@ func anew(s story, points ...string) story {
 }
 
 // clouds are the stories by the cloud that they are told in: in full one for each
-// kind, else one for those whose guest stands still, a resize for a cold migration too.
+// kind, else one for those whose guest stands still, a resize for a cold migration too,
+// and none for those that set aside or are about devices.
 func clouds() map[string][]story {
 	all := map[string][]story{"live migration": {liveMigration}}
+	if full {
+		for _, s := range slices.Concat(aside, devices) {
+			all[s.verb] = []story{s}
+		}
+	}
 	for _, s := range remade {
 		if full {
 			all[s.verb] = []story{s}
@@ -70,7 +76,7 @@ func clouds() map[string][]story {
 
 // local completes the name of a point that is a step of the control worker.
 func (s story) local(point string) string {
-	for _, family := range []string{"records.", "placement."} {
+	for _, family := range []string{"records.", "placement.", "glance.", "cinder."} {
 		if strings.HasPrefix(point, family) {
 			return s.verb + ":" + point
 		}
@@ -82,12 +88,13 @@ func (s story) local(point string) string {
 // last.
 func (s story) ofMove(point string) phase {
 	i := slices.Index(s.points, point)
-	switch finish := i == len(s.points)-2; {
+	finish, release := i == len(s.points)-2, strings.HasPrefix(point, s.local("placement.Release"))
+	switch {
 	case slices.Contains(s.open, point):
 		return crossing
 	case finish && s.turn == "":
 		return last
-	case finish:
+	case finish, release:
 		return closing
 	case s.turn != "" && i >= slices.Index(s.points, s.turn):
 		return beyond

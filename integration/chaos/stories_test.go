@@ -38,6 +38,11 @@ type story struct {
 	open  []string
 	// apart has each server run on a host of its own.
 	apart bool
+	// cloud is what it needs of its cloud; hosts are more than others have.
+	cloud cloud.Options
+	// byForce says that servers are deleted by force, since others are only set
+	// aside there.
+	byForce bool
 }
 
 var onBuildHost = []string{"build.image", "build.disk", "build.define", "build.start", "build.done"}
@@ -90,6 +95,12 @@ func (s story) by(act string) story {
 	return s
 }
 
+// served is the story with the other services beside it.
+func served(s story) story {
+	s.cloud.Services = true
+	return s
+}
+
 func (s story) cutAt(points ...string) story {
 	s.cut = points
 	return s
@@ -110,18 +121,23 @@ func (s story) ask(ctx context.Context, c *cloud.Cloud, server string) error {
 }
 
 func ask(ctx context.Context, c *cloud.Cloud, kind operations.Kind, server string) error {
-	if kind == operations.ServerDelete {
+	switch kind {
+	case operations.ServerDelete, operations.ServerSoftDelete:
 		return c.Delete(ctx, server)
+	case operations.ServerAttachVolume:
+		return attachVolume(ctx, c, server)
+	case operations.ServerDetachVolume:
+		return detachVolume(ctx, c, server)
 	}
-	a := actions[kind]
-	token, status := cloud.UserToken, http.StatusAccepted
-	if a.byAdmin {
-		token = cloud.HelperToken
+	return actions[kind].ask(ctx, c, server)
+}
+
+// remove asks for the server to be gone.
+func (s story) remove(ctx context.Context, c *cloud.Cloud, server string) error {
+	if s.byForce {
+		return action{name: "forceDelete"}.ask(ctx, c, server)
 	}
-	if a.status != 0 {
-		status = a.status
-	}
-	return post(ctx, c, token, "/v2.1/servers/"+server+"/action", map[string]any{a.name: a.body}, status, nil)
+	return c.Delete(ctx, server)
 }
 
 // action is the request that asks for a kind: its status is 202 unless said.
@@ -130,6 +146,17 @@ type action struct {
 	body    any
 	byAdmin bool
 	status  int
+}
+
+func (a action) ask(ctx context.Context, c *cloud.Cloud, server string) error {
+	token, status := cloud.UserToken, http.StatusAccepted
+	if a.byAdmin {
+		token = cloud.HelperToken
+	}
+	if a.status != 0 {
+		status = a.status
+	}
+	return post(ctx, c, token, "/v2.1/servers/"+server+"/action", map[string]any{a.name: a.body}, status, nil)
 }
 
 var actions = map[operations.Kind]action{
@@ -150,6 +177,12 @@ var actions = map[operations.Kind]action{
 	operations.ServerRescue:        {name: "rescue", status: http.StatusOK},
 	operations.ServerUnrescue:      {name: "unrescue"},
 	operations.ServerRebuild:       {name: "rebuild", body: map[string]string{"imageRef": cloud.Image}},
+	operations.ServerCreateImage:   {name: "createImage", body: map[string]string{"name": "image"}},
+	operations.ServerCreateBackup:  {name: "createBackup", body: map[string]any{"name": "backup", "backup_type": "daily", "rotation": 1}},
+	operations.ServerShelve:        {name: "shelve"},
+	operations.ServerShelveOffload: {name: "shelveOffload", byAdmin: true},
+	operations.ServerUnshelve:      {name: "unshelve"},
+	operations.ServerRestore:       {name: "restore"},
 }
 
 // phase is how far an operation has come when it stands at a point.

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,6 +48,9 @@ func TestTemporalDatabasesLost(t *testing.T) {
 	if full {
 		told["moves"] = remade
 		told["live migration"] = []story{liveMigration}
+		for _, s := range slices.Concat(aside, devices) {
+			told[s.verb] = []story{s}
+		}
 	}
 	for name, stories := range told {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +70,9 @@ func loseTemporal(t *testing.T, stories []story) {
 	if stories[0].apart {
 		hosts += len(stories[0].sample(stories[0].losses(want)))
 	}
-	c := cloud.Start(t, cloud.Options{Hosts: hosts})
+	needs := stories[0].cloud
+	needs.Hosts += hosts
+	c := cloud.Start(t, needs)
 	var all []held
 	for _, s := range stories {
 		held := s.hang(t, c, s.losses(want)...)
@@ -93,6 +99,8 @@ func loseTemporal(t *testing.T, stories []story) {
 		}
 		allAre(t, c, []string{h.server}, h.story.after, patience)
 	}
+	checkImages(t, c, all)
+	checkVolumes(t, c, all)
 	c.Audit()
 	guests := c.Guests()
 	for _, h := range all {

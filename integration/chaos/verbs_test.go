@@ -145,7 +145,9 @@ func TestVerbs(t *testing.T) {
 			if stories[0].apart {
 				hosts += len(stories[0].sample(names))
 			}
-			c := cloud.Start(t, cloud.Options{Hosts: hosts})
+			needs := stories[0].cloud
+			needs.Hosts += hosts
+			c := cloud.Start(t, needs)
 			var all []held
 			for _, s := range stories {
 				all = append(all, s.hang(t, c, names...)...)
@@ -166,6 +168,8 @@ func TestVerbs(t *testing.T) {
 			for _, v := range gentle {
 				v.check(t, c, of(v, all))
 			}
+			checkImages(t, c, all)
+			checkVolumes(t, c, all)
 			c.Audit()
 			for _, h := range all {
 				if err := trueState(t.Context(), c, h.server, false); err != nil {
@@ -193,8 +197,7 @@ func clearAway(t *testing.T, c *cloud.Cloud, all []held) {
 	t.Helper()
 	var ids []string
 	for _, h := range all {
-		var refused *cloud.StatusError
-		if err := c.Delete(t.Context(), h.server); err != nil && (!errors.As(err, &refused) || refused.Code != http.StatusNotFound) {
+		if err := h.story.remove(t.Context(), c, h.server); err != nil && !isGone(err) {
 			t.Fatal(err)
 		}
 		ids = append(ids, h.server)
@@ -372,32 +375,33 @@ func (v verb) end(c *cloud.Cloud, h held, op engine.Operation) (status string, e
 
 // powerOf is the power state that a guest has under each status in which its
 // server stays (contracts: status-map.json).
-var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 4, "VERIFY_RESIZE": 1, "RESCUE": 1}
+var powerOf = map[string]int{"ACTIVE": 1, "PAUSED": 3, "SHUTOFF": 4, "SUSPENDED": 4, "VERIFY_RESIZE": 1, "RESCUE": 1, "SHELVED": 4, "SOFT_DELETED": 4}
 
 // guestsOf is how many guests hosts have of a server by its status: a resize that
-// is not confirmed keeps what it was where it was, and one that is gone or was
-// never made has none.
-var guestsOf = map[string]int{"ACTIVE": 1, "PAUSED": 1, "SHUTOFF": 1, "SUSPENDED": 1, "VERIFY_RESIZE": 2, "RESCUE": 1, "ERROR": 0, "": 0}
+// is not confirmed keeps what it was where it was, and one that has left its host,
+// is gone or was never made has none.
+var guestsOf = map[string]int{"ACTIVE": 1, "PAUSED": 1, "SHUTOFF": 1, "SUSPENDED": 1, "VERIFY_RESIZE": 2, "RESCUE": 1, "SHELVED": 1, "SOFT_DELETED": 1,
+	"SHELVED_OFFLOADED": 0, "ERROR": 0, "": 0}
 
 // trueState is nil if the server is in a state in which it can stay and its
 // guest is in fact as its power state and its status say; adrift leaves the
 // status out.
 func trueState(ctx context.Context, c *cloud.Cloud, server string, adrift bool) error {
 	shown, err := c.Show(ctx, server)
-	var refused *cloud.StatusError
-	if errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+	if isGone(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	want, stays := powerOf[shown.Status]
-	if shown.Task != "" || !stays && shown.Status != "ERROR" {
+	guests, stays := guestsOf[shown.Status]
+	if shown.Task != "" || !stays {
 		return fmt.Errorf("server %s is left in %s, task %q", server, shown.Status, shown.Task)
 	}
-	if !stays {
-		return nil // it has no guest
+	if guests == 0 {
+		return nil
 	}
+	want := powerOf[shown.Status]
 	guest, err := c.Guest(server)
 	if err == nil && (shown.Power != guest.Power || guest.Power != want && !adrift) {
 		err = fmt.Errorf("server %s is shown as %s with power state %d, its guest's is %d", server, shown.Status, shown.Power, guest.Power)
@@ -446,15 +450,20 @@ func signal(t *testing.T, c *cloud.Cloud, all []held) {
 func deleteByUser(t *testing.T, c *cloud.Cloud, all []held) {
 	t.Helper()
 	for _, h := range all {
-		err := c.Delete(t.Context(), h.server)
-		var refused *cloud.StatusError
-		if h.story.kind == operations.ServerDelete && h.phase() == over && errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+		err := h.story.remove(t.Context(), c, h.server)
+		if h.story.kind == operations.ServerDelete && h.phase() == over && isGone(err) {
 			continue // it is gone already
 		}
 		if err != nil {
 			t.Fatalf("delete of %s: %v", h, err)
 		}
 	}
+}
+
+// isGone says whether an answer is that there is no such server.
+func isGone(err error) bool {
+	var refused *cloud.StatusError
+	return errors.As(err, &refused) && refused.Code == http.StatusNotFound
 }
 
 func everything(held) bool { return true }

@@ -41,6 +41,9 @@ type Options struct {
 	// one host, over the libvirtd that libvirttest has made, and the services
 	// that a host needs beside it.
 	BootImage string
+	// Services says that the other services are there, and users are those of the
+	// identity service; otherwise nobody knows of any.
+	Services bool
 	// Machines is how many simulated machines there are (dev/bmc), with a conductor
 	// for them; 0 is neither.
 	Machines int
@@ -73,6 +76,8 @@ type Cloud struct {
 	hosts     int
 	others    int
 	image     string
+	project   string      // the id of the users'
+	services  *companions // nil without them
 }
 
 // Image is an id that servers may be made from: simulated hosts read no images.
@@ -96,6 +101,13 @@ const (
 	project     = "demo"
 )
 
+// Whose they are.
+const (
+	aUser        = "alice"
+	anAdmin      = "root"
+	adminProject = "admin"
+)
+
 // Start starts a cloud and waits until its hosts are up.
 func Start(t testing.TB, o Options) *Cloud {
 	t.Helper()
@@ -109,26 +121,34 @@ func Start(t testing.TB, o Options) *Cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, others: o.Others, image: Image, http: &http.Client{Timeout: 20 * time.Second}}
+	c := &Cloud{t: t, dir: t.TempDir(), binary: path, hosts: o.Hosts, others: o.Others, image: Image, project: project, http: &http.Client{Timeout: 20 * time.Second}}
 	c.Points = hold.Points(filepath.Join(c.dir, "hold"))
 	// Registered first and so run last: by then every log is complete.
 	t.Cleanup(c.printLogs)
 	c.pair = testenv.Private(t)
-	var companions *companions
+	over := map[string]any{}
 	if o.BootImage != "" {
-		companions = c.companions()
-		over := companions.config()
-		maps.Copy(over, o.Config)
-		o.Config = over
+		over = overLibvirt()
 	}
-	c.configure(o.Config)
+	if o.BootImage != "" || o.Services {
+		c.services = c.companions()
+		maps.Copy(over, c.services.config())
+	}
+	if o.Services {
+		over["dev.static_tokens"] = nil // Keystone knows them
+	}
+	maps.Copy(over, o.Config)
+	c.configure(over)
 	c.simulate(o.Machines)
 	if o.Delay != "" {
 		c.Slow(o.Delay)
 	}
 	t.Cleanup(c.stop)
-	if companions != nil {
-		companions.start(o.BootImage)
+	if c.services != nil {
+		c.services.start(o.BootImage)
+	}
+	if o.Services {
+		c.services.admit()
 	}
 	c.open()
 	c.seed()
@@ -137,8 +157,8 @@ func Start(t testing.TB, o Options) *Cloud {
 	}
 	c.AwaitHosts()
 	c.awaitConductor()
-	if companions != nil {
-		companions.crowd()
+	if o.BootImage != "" {
+		c.crowd()
 	}
 	return c
 }
@@ -187,9 +207,9 @@ func (c *Cloud) configure(over map[string]any) {
 
 		"dev.hold_dir": string(c.Points),
 		"dev.static_tokens": []map[string]any{
-			{"token": UserToken, "user": "alice", "project": project, "roles": []string{"member", "reader"}},
-			{"token": HelperToken, "user": "root", "project": project, "roles": []string{"admin", "member", "reader"}},
-			{"token": AdminToken, "user": "root", "project": "admin", "roles": []string{"admin", "member", "reader"}},
+			{"token": UserToken, "user": aUser, "project": project, "roles": []string{"member", "reader"}},
+			{"token": HelperToken, "user": anAdmin, "project": project, "roles": []string{"admin", "member", "reader"}},
+			{"token": AdminToken, "user": anAdmin, "project": adminProject, "roles": []string{"admin", "member", "reader"}},
 		},
 	}
 	for key, value := range over {
@@ -277,7 +297,7 @@ func (c *Cloud) seed() {
 	c.CLI("flavor", "set", Flavor, "--ram", "128", "--disk", "1")
 	c.CLI("flavor", "set", OtherFlavor, "--ram", "256", "--disk", "2")
 	for _, resource := range []string{"instances", "cores", "ram"} {
-		_, err := c.DB.Pool.Exec(c.t.Context(), `INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ($1, $2, -1)`, project, resource)
+		_, err := c.DB.Pool.Exec(c.t.Context(), `INSERT INTO compute.quota_limits (project_id, resource, hard_limit) VALUES ($1, $2, -1)`, c.project, resource)
 		if err != nil {
 			c.t.Fatal(err)
 		}
