@@ -18,7 +18,6 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/cli"
 	"holdfast.dev/internal/config"
-	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/identity"
@@ -175,7 +174,7 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	enabled, err := hardware.Enable(p.cfg.Baremetal.EnabledHardwareTypes)
+	enabled, err := enabledHardware(p.cfg)
 	if err != nil {
 		return nil, err
 	}

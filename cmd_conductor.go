@@ -26,6 +26,15 @@ import (
 	"holdfast.dev/workers"
 )
 
+// enabledHardware are the types and the implementations that nodes may have.
+func enabledHardware(cfg *config.Config) (*hardware.Enabled, error) {
+	enabled, err := hardware.Enable(cfg.Baremetal.EnabledHardwareTypes)
+	if err != nil {
+		return nil, err
+	}
+	return enabled, enabled.EnableInterfaces(hardware.Rescue, cfg.Baremetal.EnabledRescueInterfaces)
+}
+
 // runConductor serves the queue of a group of nodes.
 func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	p, err := newControlProcess(ctx, cfg, "conductor")
@@ -37,7 +46,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	enabled, err := hardware.Enable(cfg.Baremetal.EnabledHardwareTypes)
+	enabled, err := enabledHardware(cfg)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,11 @@ import (
 	sim "holdfast.dev/dev/bmc"
 	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
 )
 
@@ -216,6 +219,28 @@ func TestTheEndOfAStep(t *testing.T) {
 	}
 	if out, err := w.command(w.clean("erase_devices")); err != nil || out.State != steps.AgentDone || !slices.Equal(w.Machine.Did(), []string{"erase_devices"}) {
 		t.Errorf("%+v, %v, %v", out, err, w.Machine.Did())
+	}
+}
+
+// A ramdisk that rescues is given the password that is kept for its node, once, and
+// listens to nobody afterwards; without one it is told nothing.
+func TestRescue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "rescue", Command: steps.FinalizeRescue}
+	if _, err := w.command(in); !faults.Is(err, faults.Invalid) || len(w.Machine.Passwords()) != 0 {
+		t.Errorf("%v, %v", err, w.Machine.Passwords())
+	}
+	computetest.InTx(t, w.DB, func(tx store.Tx) error {
+		return baremetal.KeepRescue(t.Context(), tx, w.Node.UUID, w.Box.Seal([]byte("$5$a$b"), nodes.RescuePlace(w.Node)))
+	})
+	for range 3 {
+		if out, err := w.command(in); err != nil || out.State != steps.AgentDone {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+	if got := w.Machine.Passwords(); !slices.Equal(got, []string{"$5$a$b"}) {
+		t.Errorf("%v", got)
 	}
 }
 

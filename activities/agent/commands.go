@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -102,6 +103,9 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 	if err != nil {
 		return out, err
 	}
+	if in.Command == steps.FinalizeRescue && acts[in.Name].Answered {
+		return steps.AgentCommandOut{State: steps.AgentDone}, nil // it listens to nobody any more
+	}
 	boot, err := s.client.boot(ctx)
 	if err != nil {
 		return out, err
@@ -124,6 +128,9 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 		return steps.AgentCommandOut{State: steps.AgentRunning}, nil
 	}
 	told, err := s.tell(ctx, in, place)
+	if err == nil && in.Command == steps.FinalizeRescue && told.Status == isRunning {
+		told.Status = hasDone // what else there is to say it can't be asked any more
+	}
 	if err != nil {
 		if faults.As(err).Code == "AgentInProgress" {
 			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
@@ -169,7 +176,11 @@ const writeImage = "write_image"
 // words are what the ramdisk is told.
 func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name string, params any, err error) {
 	if in.Step == nil {
-		if in.Params == nil {
+		switch {
+		case in.Command == steps.FinalizeRescue:
+			params, err = s.rescue(ctx)
+			return in.Command, params, err
+		case in.Params == nil:
 			in.Params = json.RawMessage(`{}`)
 		}
 		return in.Command, in.Params, nil
@@ -194,6 +205,22 @@ func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name stri
 	}
 	about["step"], about[string(in.Phase)+"_version"] = step, s.known["hardware_manager_version"]
 	return fmt.Sprintf("%s.execute_%s_step", in.Phase, in.Phase), about, nil
+}
+
+// rescue is the password that is kept for the node, as the ramdisk takes it.
+func (s *session) rescue(ctx context.Context) (map[string]any, error) {
+	sealed, err := baremetal.RescueOf(ctx, s.db.Pool, s.node.UUID)
+	if err != nil {
+		return nil, err
+	}
+	if sealed == nil {
+		return nil, faults.New(faults.Invalid, "InstanceRescueFailure", "Agent rescue requires rescue_password in instance_info")
+	}
+	hashed, err := s.box.Open(sealed, nodes.RescuePlace(s.node))
+	if err != nil {
+		return nil, fmt.Errorf("rescue of node %s: %w", s.node.UUID, err)
+	}
+	return map[string]any{"rescue_password": string(hashed), "hashed": true}, nil
 }
 
 // follow waits for a while for what becomes of a command.

@@ -74,8 +74,8 @@ func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struc
 	if err != nil || nodes.BootInterface(n) == nodes.BootFake {
 		return struct{}{}, err
 	}
-	if name := nodes.BootInterface(n); name != nodes.BootVirtualMedia {
-		return struct{}{}, faults.New(faults.Invalid, "InvalidParameterValue", "this release has no boot interface %q", name)
+	if err := nodes.MayBoot(n); err != nil {
+		return struct{}{}, err
 	}
 	if a.URL == "" || a.API == "" {
 		return struct{}{}, faults.New(faults.Invalid, "InvalidParameterValue", "the conductor serves no boot images: conductor.boot_url and conductor.callback_url say where it would")

@@ -125,7 +125,7 @@ func verbs() map[string]verb {
 		"standby.sync":                {do: nothing},
 		"standby.get_partition_uuids": {do: partitions},
 		"image.install_bootloader":    {async: true, do: nothing},
-		"rescue.finalize_rescue":      {do: retire},
+		"rescue.finalize_rescue":      {do: finalizeRescue},
 		"poll.get_hardware_info": {do: func(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
 			return a.machine.inventory()["inventory"], nil
 		}},
@@ -144,6 +144,25 @@ func verbs() map[string]verb {
 		}}
 	}
 	return all
+}
+
+// finalizeRescue takes the password, which has to be hashed, and retires.
+func finalizeRescue(ctx context.Context, a *Agent, told arguments) (any, *agentError) {
+	var password string
+	var hashed bool
+	if err := told.read("rescue_password", &password); err != nil {
+		return nil, err
+	}
+	if err := told.read("hashed", &hashed); err != nil {
+		return nil, err
+	}
+	if password == "" || !hashed {
+		return nil, malformed("the password isn't hashed")
+	}
+	a.machine.mu.Lock()
+	a.machine.passwords = append(a.machine.passwords, password)
+	a.machine.mu.Unlock()
+	return retire(ctx, a, told)
 }
 
 func nothing(context.Context, *Agent, arguments) (any, *agentError) { return nil, nil }

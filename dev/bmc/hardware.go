@@ -70,6 +70,7 @@ type hardware struct {
 	manager     string
 	more        map[string][]Step
 	did         []string
+	passwords   []string
 	disk        Content
 }
 
@@ -89,6 +90,13 @@ func (m *Machine) Did() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.did)
+}
+
+// Passwords are those that ramdisks were given that rescue, hashed.
+func (m *Machine) Passwords() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.passwords)
 }
 
 // Can has the machine's ramdisks offer one more step.

@@ -64,6 +64,8 @@ type Baremetal struct {
 	PolicyFile string `koanf:"policy_file"`
 	// EnabledHardwareTypes are what nodes may be.
 	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
+	// EnabledRescueInterfaces are what they may be rescued by.
+	EnabledRescueInterfaces []string `koanf:"enabled_rescue_interfaces"`
 	// AgentNetworks are those in which ramdisks are reached.
 	AgentNetworks []netip.Prefix `koanf:"agent_networks"`
 	// AgentRequireTLS refuses ramdisks without TLS.

@@ -70,6 +70,7 @@ var keys = []Key{
 
 	{"baremetal.policy_file", "", "Policy file of the bare metal service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
 	{"baremetal.enabled_hardware_types", []any{"ipmi", "redfish"}, "Hardware types that nodes may have: fake-hardware, ipmi, manual-management, redfish (enabled_hardware_types)."},
+	{"baremetal.enabled_rescue_interfaces", []any{"no-rescue"}, "Rescue interfaces that nodes may have: agent, no-rescue (enabled_rescue_interfaces)."},
 	{"baremetal.agent_networks", []any{}, "Networks in which ramdisks are reached, as 192.0.2.0/24; none are all but loopback and link local ones."},
 	{"baremetal.agent_require_tls", true, "Ramdisks that don't speak TLS are refused ([agent]require_tls)."},
 

@@ -84,6 +84,22 @@ func Enable(names []string) (*Enabled, error) {
 	return e, nil
 }
 
+// EnableInterfaces has nodes have these implementations of an interface, in the place of
+// the stock ones; what fake-hardware brings stays. Errors: Invalid, one that there is not.
+func (e *Enabled) EnableInterfaces(i Interface, names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(types, func(t Type) bool { return slices.Contains(t.Supports[i], name) }) {
+			return faults.New(faults.Invalid, "InvalidConfiguration", "configuration: there is no %s interface %q", i, name)
+		}
+	}
+	before := e.impls[i]
+	e.impls[i] = slices.Clone(names)
+	if slices.Contains(before, fake) {
+		e.add(i, fake)
+	}
+	return nil
+}
+
 func (e *Enabled) add(i Interface, name string) {
 	if !slices.Contains(e.impls[i], name) {
 		e.impls[i] = append(e.impls[i], name)

@@ -124,3 +124,24 @@ func TestWhatANodeGets(t *testing.T) {
 		t.Error(names)
 	}
 }
+
+// Implementations that are asked for stand in the place of the stock ones.
+func TestEnableInterfaces(t *testing.T) {
+	t.Parallel()
+	e, err := Enable([]string{"fake-hardware", "redfish"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.EnableInterfaces(Rescue, []string{"agent", "no-rescue"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"redfish": "no-rescue", "fake-hardware": "fake"} {
+		kind, err := e.Type(name)
+		if got, chosen := e.Default(kind, Rescue), e.Choices(kind, Rescue); err != nil || got != want || !slices.Contains(chosen, "agent") {
+			t.Errorf("%s: %s, %v, %v", name, got, chosen, err)
+		}
+	}
+	if err := e.EnableInterfaces(Rescue, []string{"rope"}); !faults.Is(err, faults.Invalid) {
+		t.Errorf("%v", err)
+	}
+}

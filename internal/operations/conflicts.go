@@ -93,6 +93,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 
 	NodeDeploy:  {NodeUndeploy: Preempt},
 	NodeRebuild: {NodeUndeploy: Preempt},
+	NodeRescue:  {NodeUndeploy: Preempt},
 
 	ServerRecoverShared: {ServerEvacuate: Queue},
 	ServerEvacuate:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerEvacuate: Join},

@@ -12,6 +12,7 @@ import (
 var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.NodeDeploy, operations.NodeUndeploy}:            operations.Preempt,
 	{operations.NodeRebuild, operations.NodeUndeploy}:           operations.Preempt,
+	{operations.NodeRescue, operations.NodeUndeploy}:            operations.Preempt,
 	{operations.ServerBuild, operations.ServerDelete}:           operations.Preempt,
 	{operations.ServerDelete, operations.ServerDelete}:          operations.Join,
 	{operations.ServerStart, operations.ServerDelete}:           operations.Preempt,

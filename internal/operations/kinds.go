@@ -138,6 +138,12 @@ const (
 	NodeClean   Kind = "node.clean"
 	// NodeInspect finds out what a node is made of.
 	NodeInspect Kind = "node.inspect"
+	// NodeAdopt takes a node over that runs an instance already.
+	NodeAdopt Kind = "node.adopt"
+	// NodeRescue has a node run the ramdisk that rescues, beside its disk; NodeUnrescue
+	// has it run its instance again.
+	NodeRescue   Kind = "node.rescue"
+	NodeUnrescue Kind = "node.unrescue"
 	// NodeRecover ends an operation whose workflow died by other hands than the
 	// engine's: it is finished forward past its point of no return, or undone.
 	NodeRecover Kind = "node.recover"
@@ -239,6 +245,8 @@ const (
 	StepTearDown = "tear-down"
 	// StepClean is a step of cleaning.
 	StepClean = "clean"
+	// StepRescue is the end of a ramdisk's listening to anybody but who has its password.
+	StepRescue = "rescue"
 	// StepInspect is a look at what a node is made of.
 	StepInspect = "inspect"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
@@ -312,7 +320,10 @@ var specs = []Spec{
 	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeInspect, Resource: Node, Verb: "inspect", Exclusive: true, Steps: []string{StepInspect}, Deadline: 2 * time.Hour},
-	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
+	{Kind: NodeAdopt, Resource: Node, Verb: "adopt", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
+	{Kind: NodeRescue, Resource: Node, Verb: "rescue", Exclusive: true, PointOfNoReturn: StepRescue, Steps: []string{StepPrepare, StepRescue}, Deadline: 2 * time.Hour},
+	{Kind: NodeUnrescue, Resource: Node, Verb: "unrescue", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
+	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart, StepRescue, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
 }
 
 // cleanDeadline is as long as a node may be held. What isn't held has the deadline

@@ -83,6 +83,10 @@ type CleanPlanOut struct {
 	Steps []CleanStep `json:"steps,omitempty"`
 }
 
+// FinalizeRescue has a ramdisk be one that rescues: it has the password that is kept
+// for its node, and listens to nobody afterwards.
+const FinalizeRescue = "rescue.finalize_rescue"
+
 // AgentState is what has become of a command.
 type AgentState string
 

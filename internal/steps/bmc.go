@@ -18,6 +18,12 @@ type NodePowerInput struct {
 	Timeout time.Duration `json:"timeout"`
 }
 
+// NodeAdoptInput is what a request for the adoption of a node has found.
+type NodeAdoptInput struct {
+	// Refused is why it can't be adopted: the operation fails with it at once.
+	Refused string `json:"refused,omitempty"`
+}
+
 // NodePowerIn changes a node's power.
 type NodePowerIn struct {
 	Fence Fence `json:"fence"`

@@ -21,6 +21,8 @@ type NodeBrief struct {
 	PowerState     string `json:"power_state,omitempty"`
 	// DeployInterface names what deploys it.
 	DeployInterface string `json:"deploy_interface,omitempty"`
+	// RescueInterface names what rescues it.
+	RescueInterface string `json:"rescue_interface,omitempty"`
 	// InspectInterface names what inspects it, and Found says that it has found something.
 	InspectInterface string `json:"inspect_interface,omitempty"`
 	Found            bool   `json:"found,omitempty"`
@@ -52,6 +54,7 @@ type NodeMove struct {
 // field stays as it is; its target power and its reservation are always cleared,
 // and a fault is its last error.
 type NodeOutcome struct {
+	// PowerState is what it was found with; empty says that nobody knows.
 	PowerState *string `json:"power_state,omitempty"`
 	// State is where the node has come to in its life; empty leaves it where it is.
 	State string `json:"state,omitempty"`

@@ -137,7 +137,7 @@ var errGivenUp = faults.New(faults.Conflict, "NodeCleaningFailure", "The cleanin
 
 // ask boots the node's ramdisk, and has it say what the node is cleaned by.
 func (c *cleaner) ask() error {
-	err := bootRamdisk(c.Saga, operations.StepClean, provision.Cleaning, provision.CleanWait)
+	err := bootRamdisk(c.Saga, operations.StepClean, provision.Cleaning, provision.CleanWait, steps.BootRamdiskIn{})
 	switch f := saga.Reason(err); {
 	case err == nil:
 	case f.Code == errTimeout.Code:

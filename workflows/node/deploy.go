@@ -67,7 +67,7 @@ func pretend(s *saga.Saga) (*steps.NodeOutcome, error) {
 // writeImage boots the ramdisk and has it do what is to be done before the node
 // starts from its disk.
 func writeImage(s *saga.Saga) error {
-	if err := bootRamdisk(s, operations.StepPrepare, provision.Deploying, provision.DeployWait); err != nil {
+	if err := bootRamdisk(s, operations.StepPrepare, provision.Deploying, provision.DeployWait, steps.BootRamdiskIn{}); err != nil {
 		return err
 	}
 	var offered steps.AgentStepsOut
@@ -118,24 +118,13 @@ func startInstance(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if s.Begun.Node.DeployInterface == fakeDeploy {
 		return pretend(s)
 	}
-	if err := s.Step(operations.StepStart, shown(s, provision.Deploying)); err != nil {
-		return nil, deployFault(s, err)
-	}
-	err := onConductor(s, func(ctx workflow.Context) error {
-		return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence, Disk: true})
-	})
-	if err == nil {
-		err = bringTo(s, "instance", provision.PowerReboot)
-	}
-	if err != nil {
+	if err := fromDisk(s, provision.Deploying); err != nil {
 		return nil, deployFault(s, err)
 	}
 	if err := s.Step(operations.StepStart, withoutRamdisk(s, provision.Deploying)); err != nil {
 		return nil, err
 	}
-	now, on := at(provision.Active), string(provision.PowerOn)
-	now.PowerState = &on
-	return now, nil
+	return on(provision.Active), nil
 }
 
 // deployFault is what the user reads of a deployment that failed.

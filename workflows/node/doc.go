@@ -24,5 +24,8 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.NodeProvide:  Provide,
 	operations.NodeClean:    Clean,
 	operations.NodeInspect:  Inspect,
+	operations.NodeAdopt:    Adopt,
+	operations.NodeRescue:   Rescue,
+	operations.NodeUnrescue: Unrescue,
 	operations.NodeRecover:  Recover,
 }

@@ -88,6 +88,23 @@ func asked(w *world) {
 	w.steps, w.begun = w.plan, true
 }
 
+// adopting is a node that runs an instance already.
+func adopting(change ...func(*world)) func() *world {
+	return moving(operations.NodeAdopt, provision.Adopting, append([]func(*world){func(w *world) { w.Input, w.power = []byte(`{}`), provision.PowerOn }}, change...)...)
+}
+
+// rescuing is a node that is to run a ramdisk beside its disk, unrescuing one that is to
+// run its instance again.
+func rescuing(change ...func(*world)) func() *world {
+	return moving(operations.NodeRescue, provision.Rescuing, append([]func(*world){func(w *world) { w.power = provision.PowerOn }}, change...)...)
+}
+
+func unrescuing(change ...func(*world)) func() *world {
+	return moving(operations.NodeUnrescue, provision.Unrescuing, append([]func(*world){func(w *world) { w.power, w.ramdisk, w.entered = provision.PowerOn, true, true }}, change...)...)
+}
+
+func pretended(w *world) { w.rescues = fakeRescue }
+
 // booted is a node whose lost operation has booted its ramdisk.
 func booted(w *world) {
 	w.medium, w.ramdisk, w.power = true, true, provision.PowerOn
@@ -171,6 +188,21 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "undeployed, and can't be cleaned", World: undeploying(refused), Ends: "failed, clean failed: it is no step"},
 	{Name: "lost when its instance was taken away", World: undeploying(lostAt(operations.StepTearDown), by("a")), Ends: "done, available [a]"},
 	{Name: "lost when it was cleaned of its instance", World: undeploying(lostAt(operations.StepClean), emptied, by("a")), Ends: "done, available [a]"},
+	{Name: "adopted", World: adopting(), Ends: "done, active"},
+	{Name: "adopted by what can't be", World: adopting(refused), Ends: "failed, , adopt failed: Error while attempting to adopt node n: it is no step."},
+	{Name: "lost when it was adopted", World: adopting(lostAt(operations.StepStart)), Ends: "done, active"},
+	{Name: "rescued slowly", World: rescuing(busy), Ends: "done, power on, rescue"},
+	{Name: "rescued though it isn't there", World: rescuing(pretended), Ends: "done, rescue"},
+	{Name: "rescued by a ramdisk that won't", World: rescuing(func(w *world) { w.refuses = "rescue" }), Ends: "failed, rescue failed: Failed to rescue: it can't work"},
+	{Name: "rescued by a ramdisk that is never heard", World: rescuing(func(w *world) { w.silent = true }),
+		Ends: "failed, rescue failed: Timeout reached while waiting for rescue ramdisk callback for node"},
+	{Name: "lost before it was rescued", World: rescuing(lostAt(operations.StepPrepare), booted),
+		Ends: "done, rescue failed: The rescue was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "lost when it was rescued", World: rescuing(lostAt(operations.StepRescue), booted), Ends: "done, power on, rescue"},
+	{Name: "unrescued", World: unrescuing(slow), Ends: "done, power on, active"},
+	{Name: "unrescued though it isn't there", World: unrescuing(pretended), Ends: "done, active"},
+	{Name: "unrescued with a BMC that says nothing", World: unrescuing(blind), Ends: "failed, unrescue failed: Failed to unrescue: it can't work"},
+	{Name: "lost when it was unrescued", World: unrescuing(lostAt(operations.StepStart)), Ends: "done, power on, active"},
 	{Name: "provided without steps", World: moving(operations.NodeProvide, provision.Cleaning, by()), Ends: "done, available"},
 	{Name: "provided", World: moving(operations.NodeProvide, provision.Cleaning, by("a", "b?")), Ends: "done, available [a b]"},
 	{Name: "provided by its ramdisk", World: moving(operations.NodeProvide, provision.Cleaning, busy, from("a?", "bmc", "b")), Ends: "done, available [a bmc b]"},
@@ -211,11 +243,15 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 		if undeploys(w) {
 			return strings.HasPrefix(end, "failed") && strings.Contains(end, "clean failed") && strings.Contains(end, ": By request, the clean operation was aborted")
 		}
-		isDeploy := w.Kind == operations.NodeDeploy || w.Kind == operations.NodeRebuild
-		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || isDeploy && w.disk || step == "records.Finish" && (w.Kind == operations.NodePower || isDeploy) || w.Spec().Forward()
+		late := w.disk || w.Kind == operations.NodeRescue && w.entered || step == "records.Finish"
+		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Spec().PointOfNoReturn != "" && late || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
 	if strings.HasPrefix(s.Name, "the workflow is lost") && strings.HasPrefix(end, "failed, clean failed") && strings.HasSuffix(end, ": "+errGivenUp.Message) {
+		return true
+	}
+	// One that is lost while its failure is undone fails by what it finds.
+	if strings.HasPrefix(s.Name, "the workflow is lost") && w.refuses != "" && end == "failed, rescue failed: Failed to rescue: the ramdisk was turned off" {
 		return true
 	}
 	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")

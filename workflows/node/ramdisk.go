@@ -24,7 +24,8 @@ const changeTime = time.Minute
 
 // bootRamdisk starts the node's ramdisk under a step, in a working state of the
 // node, and waits in the state that belongs to it until the ramdisk has called back.
-func bootRamdisk(s *saga.Saga, step string, works, waits provision.State) error {
+func bootRamdisk(s *saga.Saga, step string, works, waits provision.State, in steps.BootRamdiskIn) error {
+	in.Fence = s.Fence
 	move := shown(s, works)
 	if !holds(s, operations.EffectRamdisk) {
 		move.Intend = []operations.Effect{{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID, Host: steps.ConductorQueue(s.Begun.Node.Group)}}
@@ -33,7 +34,7 @@ func bootRamdisk(s *saga.Saga, step string, works, waits provision.State) error 
 		return err
 	}
 	err := onConductor(s, func(ctx workflow.Context) error {
-		return steps.Boot.Ramdisk(ctx, s.Begun.Node.Group, steps.BootRamdiskIn{Fence: s.Fence})
+		return steps.Boot.Ramdisk(ctx, s.Begun.Node.Group, in)
 	})
 	act := "ramdisk"
 	if s.Begun.Recovers != nil {
@@ -79,6 +80,28 @@ func withoutRamdisk(s *saga.Saga, state provision.State) saga.Move {
 func bringTo(s *saga.Saga, name string, target provision.Power) error {
 	_, err := changePower(s, name, steps.NodePowerInput{Target: string(target), Timeout: changeTime})
 	return err
+}
+
+// fromDisk has the node start from its disk, now and later, under the step start in a
+// working state of the node; nothing of a ramdisk is left.
+func fromDisk(s *saga.Saga, works provision.State) error {
+	if err := s.Step(operations.StepStart, shown(s, works)); err != nil {
+		return err
+	}
+	err := onConductor(s, func(ctx workflow.Context) error {
+		return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence, Disk: true})
+	})
+	if err == nil {
+		err = bringTo(s, "instance", provision.PowerReboot)
+	}
+	return err
+}
+
+// on is where a node has come to that is on.
+func on(state provision.State) *steps.NodeOutcome {
+	now, power := at(state), string(provision.PowerOn)
+	now.PowerState = &power
+	return now
 }
 
 // lookEvery is the time between two looks at a command of a ramdisk that says nothing.

@@ -17,6 +17,9 @@ package node
 //	inspect    the node is in inspect failed
 //	deploy,    before the step start the node is in deploy failed, and off; from there
 //	rebuild    on it is started from its disk, and active
+//	rescue,    before the point of no return the node is in rescue failed or unrescue
+//	unrescue   failed; from there on the work is finished
+//	adopt      before the step start the node is in adopt failed, later active
 //	undeploy   the instance is gone, and the node is cleaned and available
 //
 // The user reads what happened as the node's last error unless the work was finished.
@@ -48,6 +51,9 @@ var recoveries = map[operations.Kind]recovery{
 	operations.NodeDeploy: {finish: startInstance, undone: failed}, operations.NodeRebuild: {finish: startInstance, undone: failed},
 	operations.NodeUndeploy: {finish: undeploy, undone: failed},
 	operations.NodeInspect:  {undone: failed},
+	operations.NodeAdopt:    {finish: adoptLost, undone: failed},
+	operations.NodeRescue:   {finish: enter, undone: failed},
+	operations.NodeUnrescue: {finish: unrescue, undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.

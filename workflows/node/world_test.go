@@ -38,8 +38,10 @@ type world struct {
 	// again.
 	vacant, retired bool
 	told            []string
-	// deploys is what deploys the node, inspects what inspects it.
-	deploys, inspects string
+	// deploys is what deploys the node, inspects what inspects it, rescues what rescues it.
+	deploys, inspects, rescues string
+	// entered says that the ramdisk rescues, and listens to nobody.
+	entered bool
 	// found says that something was found on it, and nonsense that nothing can be made of
 	// it.
 	found, nonsense bool
@@ -70,7 +72,7 @@ func (w *world) String() string {
 
 func (w *world) Brief(out *steps.BeginOut) {
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, Found: w.found, Retired: w.retired, StepsBegun: w.begun}
+		InspectInterface: w.inspects, RescueInterface: w.rescues, Found: w.found, Retired: w.retired, StepsBegun: w.begun}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
@@ -196,10 +198,10 @@ func (b boot) Ramdisk(_ context.Context, in steps.BootRamdiskIn) (struct{}, erro
 func (b boot) Clear(_ context.Context, in steps.BootClearIn) (struct{}, error) {
 	w := b.w
 	return workflowtest.Fenced(w, "boot.Clear", in.Fence, func() (out struct{}, err error) {
-		if !in.Disk && in.PowerState != string(provision.PowerOff) {
+		if !in.Disk && in.PowerState != string(provision.PowerOff) && !w.entered {
 			w.Broke("the ramdisk is taken away of a node with power %q", in.PowerState)
 		}
-		w.medium, w.ramdisk, w.disk = false, false, in.Disk
+		w.medium, w.ramdisk, w.disk = false, w.entered && w.power == provision.PowerOn, in.Disk
 		return out, nil
 	})
 }
@@ -242,7 +244,10 @@ func (a agent) CleanPlan(_ context.Context, in steps.CleanPlanIn) (steps.CleanPl
 func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentCommandOut, error) {
 	w := a.w
 	return workflowtest.Fenced(w, "agent.Command", in.Fence, func() (out steps.AgentCommandOut, err error) {
-		if !w.ramdisk {
+		if w.entered && in.Command == steps.FinalizeRescue {
+			return steps.AgentCommandOut{State: steps.AgentDone}, nil
+		}
+		if !w.ramdisk || w.entered {
 			w.Broke("a ramdisk is told %s that doesn't run", in.Name)
 		}
 		if in.Row != nil && *in.Row != w.index {
@@ -263,6 +268,7 @@ func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentC
 			w.pending--
 			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
 		}
+		w.entered = in.Command == steps.FinalizeRescue
 		return steps.AgentCommandOut{State: steps.AgentDone}, nil
 	})
 }
@@ -290,7 +296,7 @@ func (w *world) Check(t *testing.T) {
 		t.Errorf("nothing is said of the node")
 		return
 	}
-	if said := w.outcome.PowerState; said != nil && *said != string(w.power) {
+	if said := w.outcome.PowerState; said != nil && *said != "" && *said != string(w.power) {
 		t.Errorf("the row says %s of a node with %s", *said, w.power)
 	}
 	if w.was.State.Transient() || w.was.State == provision.CleanHold {
@@ -302,6 +308,9 @@ func (w *world) Check(t *testing.T) {
 				t.Errorf("the medium is in the drive, and the ledger says of it %+v", e)
 			}
 		}
+	}
+	if w.was.State == provision.Rescue && w.rescues == "" && !w.entered {
+		t.Error("the ramdisk has not been given its password")
 	}
 	if undeploys(w) && !w.vacant && w.was.State != provision.Error {
 		t.Errorf("the node is %q and has its instance", w.was.State)

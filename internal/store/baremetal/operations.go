@@ -57,6 +57,9 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if n.InspectInterface != nil {
 		b.InspectInterface = *n.InspectInterface
 	}
+	if n.RescueInterface != nil {
+		b.RescueInterface = *n.RescueInterface
+	}
 	if b.Found, err = hasFindings(ctx, q, n); err != nil {
 		return nil, err
 	}
@@ -212,7 +215,7 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 	if err := settleFindings(ctx, tx, n, o.Found); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = COALESCE($8, power_state), target_power_state = NULL,
+	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = CASE WHEN $8::text IS NULL THEN power_state ELSE NULLIF($8, '') END, rescue_secret = NULL, target_power_state = NULL,
 			last_error = COALESCE($3, last_error), updated_at = now(), `+inspected+`,
 			provision_state = $2, target_provision_state = NULLIF($4, ''),
 			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
@@ -251,6 +254,9 @@ var Probes = []engine.Probe{
 		"What an inspection has found on a node is kept beside its row, and the operation is over.",
 		`SELECT node_uuid::text, 'found by ' || f.operation_id FROM baremetal.findings f JOIN baremetal.nodes n ON n.uuid = f.node_uuid
 			WHERE n.operation_id IS DISTINCT FROM f.operation_id`),
+	engine.Query("node-rescued-in-secret",
+		"The password of a ramdisk is kept for a node, and no operation has it.",
+		`SELECT uuid::text, provision_state FROM baremetal.nodes WHERE rescue_secret IS NOT NULL AND operation_id IS NULL`),
 	engine.Query("node-leased-for-ever",
 		"A node's BMC is leased for much longer than any step needs it.",
 		`SELECT node_uuid::text, 'until ' || until FROM baremetal.leases WHERE until > now() + interval '10 minutes'`),

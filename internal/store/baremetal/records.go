@@ -45,6 +45,9 @@ var eventTypes = map[operations.Kind]string{
 	operations.NodeRebuild:  "deploying",
 	operations.NodeUndeploy: "unprovision",
 	operations.NodeInspect:  "introspection",
+	operations.NodeAdopt:    "adoption",
+	operations.NodeRescue:   "rescue",
+	operations.NodeUnrescue: "rescue",
 }
 
 // remember writes an error in a node's history, as of the operation that has the
