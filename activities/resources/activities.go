@@ -70,6 +70,9 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 	a.o.Types["OS::Heat::WaitConditionHandle"] = handle{Activities: a}
 	a.o.Types["OS::Heat::WaitCondition"] = waitCondition{a}
 	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, made: groupMade, rolls: groupRolls, read: readGroup}
+	a.o.Types["OS::Heat::AutoScalingGroup"] = nested{Activities: a, made: scalingMade, rolls: scalingRolls, read: readScaling}
+	a.o.Types["OS::Heat::ScalingPolicy"] = scalingPolicy{Activities: a}
+	a.o.Types["OS::Heat::AccessPolicy"] = None{}
 	a.o.Types["OS::Heat::ResourceChain"] = nested{Activities: a, made: chainMade, read: readChain}
 	a.o.Types["OS::Heat::Stack"] = nested{Activities: a, made: stackMade, read: readStack}
 	a.o.Types[stacks.Provider] = nested{Activities: a, made: providerMade, read: readProvider}

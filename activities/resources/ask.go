@@ -173,7 +173,7 @@ func (s *shift) resolve(r *orchestration.Resource, state *stacks.State, def *hot
 		return err
 	}
 	r.DeletionPolicy, r.TemplateID = def.DeletionPolicy, s.template
-	if !stacks.Signalled(t) || r.Metadata == "{}" {
+	if !stacks.Signalled(t) && !stacks.IsScaled(t) || r.Metadata == "{}" {
 		r.Metadata = string(text)
 	}
 	return nil

@@ -6,6 +6,8 @@
 //	Type, Types        what a type does: the seam             type.go
 //	None, Delay, ...   types with logic of their own          type_*.go
 //	nested             types whose resources are stacks       nested.go type_stack.go
+//	rolling            groups that change in batches          rolling.go
+//	Scale, Scaled      groups that are scaled                 scale.go type_scaling.go
 //	REST, Cloud        types that are data, and their cloud   rest.go service.go lookup.go
 //
 // It promises that a resource's row says what may exist outside before anything

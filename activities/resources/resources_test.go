@@ -203,6 +203,27 @@ var acts = map[string]func(*world, steps.PlanOut) func(context.Context, *resourc
 			return a.Fail(ctx, steps.FailIn{Fence: w.fence, Phase: steps.Make, ID: p.IDs[0], Reason: "given up"})
 		}
 	},
+	"resources.Scale": func(w *world, _ steps.PlanOut) func(context.Context, *resources.Activities) (any, error) {
+		return func(ctx context.Context, a *resources.Activities) (any, error) {
+			return a.Scale(ctx, steps.ScaleIn{Fence: w.fence})
+		}
+	},
+	"resources.Scaled": func(w *world, _ steps.PlanOut) func(context.Context, *resources.Activities) (any, error) {
+		return func(ctx context.Context, a *resources.Activities) (any, error) {
+			return a.Scaled(ctx, steps.ScaledIn{Fence: w.fence, Done: true})
+		}
+	},
+}
+
+// worlds are those of acts on other stacks.
+var worlds = map[string]func(*testing.T) *world{"resources.Scale": scaling, "resources.Scaled": scaling}
+
+// scaling is a world with a group that is being scaled.
+func scaling(t *testing.T) *world {
+	t.Helper()
+	w := scalableMade(t)
+	w.fence = w.scale(3)
+	return w
 }
 
 // Every step, done twice and killed at each of its round trips.
@@ -214,9 +235,11 @@ func TestAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			activitytest.InDatabase(t, func(t *testing.T) activitytest.Act {
-				w := newWorld(t, chain)
+				var w *world
 				var plan steps.PlanOut
-				if name != "resources.Plan" {
+				if other := worlds[name]; other != nil {
+					w = other(t)
+				} else if w = newWorld(t, chain); name != "resources.Plan" {
 					plan = w.plan(steps.Make)
 				}
 				do := in(w, plan)

@@ -6,7 +6,6 @@ package resources
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -44,8 +43,7 @@ func (t handle) Create(_ context.Context, c *Call) (time.Duration, error) {
 			break
 		}
 		token := stacks.NewSignalToken(c.parent.ID, c.Name)
-		endpoint := strings.TrimSuffix(t.o.GuestURL, "/") + "/v1/" + strings.Join([]string{c.ProjectID, "stacks", url.PathEscape(c.parent.Name), c.parent.ID,
-			"resources", url.PathEscape(c.Name), "signal"}, "/")
+		endpoint := t.signalURL(c)
 		c.Data.Set(stacks.TokenKey, token)
 		c.Attributes.Set("token", token)
 		c.Attributes.Set("endpoint", endpoint)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
@@ -68,7 +69,8 @@ func ownResource(r *rest.Request, s *orchestration.Stack, resource string) error
 // silentActions are those of a resource during which it isn't signalled.
 var silentActions = []string{orchestration.ActionSuspend, orchestration.ActionDelete}
 
-// signal has a resource keep what it is told, and knocks at whoever waits for that.
+// signal has a resource keep what it is told, and knocks at whoever waits for that; or
+// it has a group be scaled.
 func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 	s, err := a.living(r)
 	if err != nil {
@@ -79,6 +81,7 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	var knock string
+	var accepted engine.Accepted
 	var missing bool
 	var refusal error // that is kept as an event
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
@@ -109,6 +112,10 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		if err := hookOf(s, row, details, a.classOf(row.Carrier())); err != nil {
 			return err
 		}
+		if stacks.Scales(a.Types.Find(row.Carrier())) {
+			accepted, err = a.scale(r, tx, locked, row, details)
+			return err
+		}
 		if !stacks.Signalled(a.Types.Find(row.Carrier())) {
 			return faults.New(faults.Invalid, "ResourceActionNotSupported", "signal is not supported for resource.")
 		}
@@ -134,6 +141,7 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 	if knock != "" {
 		a.Starter.Knock(knock)
 	}
+	a.offer(accepted)
 	return rest.JSON(null), nil
 }
 

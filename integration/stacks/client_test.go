@@ -98,6 +98,7 @@ func client(t *testing.T, u user) {
 
 // more is what else users do with a stack.
 func more(t *testing.T, u user) {
+	grown(u)
 	updated := told[map[string]any](u, "update", "--existing", "--parameter", "n=5", "--wait", "mine")
 	if updated["stack_status"] != "UPDATE_COMPLETE" {
 		t.Errorf("%v", updated)
@@ -147,4 +148,39 @@ func hook(t *testing.T, u user) {
 	u.openstack("hook", "clear", "--pre-create", "hooked", "word")
 	u.await(u.at("hooked"), "CREATE_COMPLETE", cloud.Patience)
 	u.openstack("delete", "--yes", "--wait", "hooked")
+}
+
+const grows = `
+heat_template_version: 2021-04-16
+parameters: {count: {type: number, default: 3}}
+resources:
+  group:
+    type: OS::Heat::ResourceGroup
+    update_policy: {rolling_update: {max_batch_size: 2}}
+    properties: {count: {get_param: count}, resource_def: {type: OS::Heat::RandomString}}
+  scaled: {type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 3, resource: {type: OS::Heat::RandomString}}}
+  up: {type: OS::Heat::ScalingPolicy, properties: {auto_scaling_group_id: {get_resource: scaled}, adjustment_type: change_in_capacity, scaling_adjustment: 1}}
+outputs:
+  words: {value: {get_attr: [group, refs]}}
+  size: {value: {get_attr: [scaled, current_size]}}
+`
+
+// grown has a group of three grow to five and shrink to two, and another by a signal.
+func grown(u user) {
+	u.Helper()
+	u.openstack("create", "-t", u.file("grows.yaml", grows), "--wait", "grown")
+	for _, count := range []int{5, 2} {
+		u.openstack("update", "--existing", "--parameter", fmt.Sprintf("count=%d", count), "--wait", "grown")
+		if words := told[map[string]any](u, "output", "show", "grown", "words")["output_value"].([]any); len(words) != count {
+			u.Errorf("%d members are %v", count, words)
+		}
+	}
+	u.openstack("resource", "signal", "grown", "up")
+	u.Eventually("the group is scaled", cloud.Patience, func(context.Context) error {
+		if size := told[map[string]any](u, "output", "show", "grown", "size")["output_value"]; size != 2.0 && size != "2" {
+			return fmt.Errorf("it has %v members", size)
+		}
+		return nil
+	})
+	u.openstack("delete", "--yes", "--wait", "grown")
 }

@@ -249,6 +249,7 @@ outputs:
 		t.Errorf("stacks %v", nested)
 	}
 
+	scaled(u)
 	guests := signalled(u)
 
 	broken := u.create("broken", "heat_template_version: 2021-04-16\nresources: {bad: {type: OS::Heat::TestResource, properties: {fail: true}}}")
@@ -315,6 +316,48 @@ resources:
 	u.await(carried, "DELETE_COMPLETE", cloud.Patience)
 	client(t, u)
 	u.Audit()
+}
+
+// scaled has a group be scaled by a policy that is signalled, and not once more while
+// it cools down.
+func scaled(u user) {
+	u.Helper()
+	path := u.create("scaled", `
+heat_template_version: 2021-04-16
+resources:
+  g: {type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 5, resource: {type: OS::Heat::RandomString}}}
+  up: {type: OS::Heat::ScalingPolicy, properties: {auto_scaling_group_id: {get_resource: g}, adjustment_type: change_in_capacity, scaling_adjustment: 2, cooldown: 3600}}
+outputs:
+  size: {value: {get_attr: [g, current_size]}}
+  refs: {value: {get_attr: [g, refs]}}
+`)
+	u.await(path, "CREATE_COMPLETE", cloud.Patience)
+	for range 2 {
+		u.ask("POST", path+"/resources/up/signal", nil, 200)
+		u.Eventually("the group is scaled", cloud.Patience, func(context.Context) error {
+			for _, o := range u.show(path)["outputs"].([]any) {
+				switch v := o.(map[string]any)["output_value"].(type) {
+				case float64:
+					if v != 3 {
+						return fmt.Errorf("it has %v members", v)
+					}
+				case []any:
+					if len(v) != 3 {
+						return fmt.Errorf("its members are %v", v)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if s := u.show(path); s["stack_status"] != "CREATE_COMPLETE" {
+		u.Errorf("it shows %v", s["stack_status"])
+	}
+	if events := u.ask("GET", path+"/resources/up/events?resource_action=SIGNAL", nil, 200)["events"].([]any); len(events) != 1 {
+		u.Errorf("events %v", events)
+	}
+	u.ask("DELETE", path, nil, 204)
+	u.await(path, "DELETE_COMPLETE", cloud.Patience)
 }
 
 // signalled is a stack whose guest, in a template of its own, says that it is ready: by

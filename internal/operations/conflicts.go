@@ -34,8 +34,8 @@ const (
 //
 // A newer traversal of a stack takes over from an older one (contracts:
 // lifecycle.json): what it does not do again, the newer one finds in the rows of
-// the resources. A delete gives way to nothing. Only a snapshot is never taken while
-// anything else is done.
+// the resources. A delete gives way to nothing. Only a snapshot is never taken, and a
+// group never scaled, while anything else is done.
 //
 // A node's instance is taken away while its ramdisk is waited for (contracts:
 // state-machine.json, the event delete); in every other state in which somebody works
@@ -84,6 +84,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 	StackResume:   newer,
 	StackSnapshot: newer,
 	StackRestore:  newer,
+	StackScale:    newer,
 	StackDelete:   {StackDelete: Join},
 	StackRecover: {StackUpdate: Queue, StackDelete: Queue, StackCheck: Queue, StackSuspend: Queue, StackResume: Queue, StackRollback: Queue,
 		StackRestore: Queue},

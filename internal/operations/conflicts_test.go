@@ -168,6 +168,13 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.StackRecover, operations.StackCheck}:        operations.Queue,
 	{operations.StackRecover, operations.StackSuspend}:      operations.Queue,
 	{operations.StackRecover, operations.StackResume}:       operations.Queue,
+	{operations.StackScale, operations.StackUpdate}:         operations.Preempt,
+	{operations.StackScale, operations.StackDelete}:         operations.Preempt,
+	{operations.StackScale, operations.StackRollback}:       operations.Preempt,
+	{operations.StackScale, operations.StackCheck}:          operations.Preempt,
+	{operations.StackScale, operations.StackSuspend}:        operations.Preempt,
+	{operations.StackScale, operations.StackResume}:         operations.Preempt,
+	{operations.StackScale, operations.StackRestore}:        operations.Preempt,
 
 	{operations.ServerBuild, operations.ServerEvacuate}:           operations.Preempt,
 	{operations.ServerDelete, operations.ServerEvacuate}:          operations.Join,

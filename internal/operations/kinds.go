@@ -105,6 +105,8 @@ const (
 	// makes it that again.
 	StackSnapshot Kind = "stack.snapshot"
 	StackRestore  Kind = "stack.restore"
+	// StackScale has a group that is a stack have more members, or fewer.
+	StackScale Kind = "stack.scale"
 	// StackRecover ends a traversal whose workflow died by other hands than the
 	// engine's: a delete is finished, of any other the stack says FAILED.
 	StackRecover Kind = "stack.recover"
@@ -307,6 +309,7 @@ var specs = []Spec{
 	{Kind: StackResume, Resource: Stack, Verb: "resume", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackSnapshot, Resource: Stack, Verb: "snapshot", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackRestore, Resource: Stack, Verb: "restore", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
+	{Kind: StackScale, Resource: Stack, Verb: "scale", Exclusive: true, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackRecover, Resource: Stack, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepSettle, StepResources}, Deadline: traversalDeadline},
 
 	{Kind: SnapshotDelete, Resource: Snapshot, Verb: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},

@@ -216,8 +216,16 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 		return err
 	}
 	made, err := t.Check(given, d.place(r), unknown, Constraints)
-	if err != nil || !nests(t) {
+	if err != nil {
 		return err
+	}
+	if rule := rules[t.Class]; rule != nil {
+		if err := rule(d, made); err != nil {
+			return err
+		}
+	}
+	if !nests(t) {
+		return nil
 	}
 	return d.checkNested(r, t, made, unknown(""), left)
 }

@@ -9,6 +9,7 @@
 //	Nested, Definition.Child   stacks that are resources of others       nested.go
 //	Config, Signal             what guests read, and what they say       config.go signal.go
 //	GroupTemplate, KeepMembers groups of resources, which are stacks     group.go
+//	Adjustment, CoolDown       groups that are scaled                    scaling.go
 //	World                      resources as functions read them          world.go
 //
 // It promises that what is secret of a stack, values of parameters and whatever

@@ -134,33 +134,48 @@ func (all members) attribute(group, name string, path []any) (any, error) {
 	if rest, one := strings.CutPrefix(name, "resource."); one {
 		wanted, attribute, further := strings.Cut(rest, ".")
 		for _, m := range all {
-			switch {
-			case m.name != wanted:
-			case further:
-				return m.read(attribute, path), nil
-			case len(path) > 0:
-				return m.read(value.Str(path[0]), path[1:]), nil
-			default:
-				return m.reference, nil
+			if m.name == wanted {
+				return m.through(attribute, further, path), nil
 			}
 		}
 		return nil, faults.New(faults.NotFound, "NotFound", "Member '%s' not found in group resource '%s'.", wanted, group)
 	}
 	if name == "attributes" {
 		if len(path) == 0 {
-			return nil, &hot.Error{Class: hot.InvalidAttribute, Message: "The Referenced Attribute (" + group + " " + name + ") is incorrect."}
+			return nil, noAttribute(group, name)
 		}
-		named := &value.Map{}
-		for _, m := range all {
-			named.Set(m.name, m.read(value.Str(path[0]), path[1:]))
-		}
-		return named, nil
+		return all.named(path), nil
 	}
 	list := make([]any, len(all))
 	for i, m := range all {
 		list[i] = m.read(name, path)
 	}
 	return list, nil
+}
+
+// named is what a path leads to in each member, by its name.
+func (all members) named(path []any) *value.Map {
+	named := &value.Map{}
+	for _, m := range all {
+		named.Set(m.name, m.read(value.Str(path[0]), path[1:]))
+	}
+	return named
+}
+
+func noAttribute(group, name string) error {
+	return &hot.Error{Class: hot.InvalidAttribute, Message: "The Referenced Attribute (" + group + " " + name + ") is incorrect."}
+}
+
+// through is what is read of one member: the attribute that is said, or that the path
+// begins with, or what get_resource gives of it.
+func (m member) through(attribute string, said bool, path []any) any {
+	switch {
+	case said:
+		return m.read(attribute, path)
+	case len(path) > 0:
+		return m.read(value.Str(path[0]), path[1:])
+	}
+	return m.reference
 }
 
 func (m member) read(attribute string, path []any) any {

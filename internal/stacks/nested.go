@@ -85,7 +85,7 @@ type Nested struct {
 
 // nests says whether resources of a type are stacks.
 func nests(t *resourcetype.Type) bool {
-	return t.Template != "" || slices.Contains([]string{groupClass, chainClass, stackClass}, t.Class)
+	return t.Template != "" || slices.Contains([]string{groupClass, scalingClass, chainClass, stackClass}, t.Class)
 }
 
 // family is what a stack and those nested in it have in common: templates of their
@@ -185,6 +185,11 @@ func (d *Definition) NestedOf(r *hot.Resource, t *resourcetype.Type, properties 
 			return nil, nil
 		}
 		return Made(GroupTemplate(properties, []string{"0"}))
+	case t.Class == scalingClass:
+		if definition, _ := properties.Get("resource"); !value.Truth(definition) {
+			return nil, nil
+		}
+		return Made(MembersTemplate(value.NewMap("member", ScaledMember(properties))))
 	case t.Class == chainClass:
 		if types, _ := properties.Get("resources"); !value.Truth(types) {
 			return nil, nil

@@ -85,6 +85,9 @@ func (w *World) Attribute(resource, attribute string, path []any) (any, error) {
 		return nil, err
 	}
 	if members, is := membersOf(w.states[w.rows[resource].ID]); is && !all.Has(attribute) {
+		if w.rows[resource].Carrier() == scaledType {
+			return members.placed(resource, attribute, path)
+		}
 		return members.attribute(resource, attribute, path)
 	}
 	v, _ := all.Get(attribute)

@@ -50,6 +50,18 @@ type TraversalInput struct {
 	Abandon bool `json:"abandon,omitempty"`
 	// Snapshot is the one that is taken of the stack, or deleted.
 	Snapshot string `json:"snapshot,omitempty"`
+	// Scale is what a group is to become; nil of others.
+	Scale *ScaleInput `json:"scale,omitempty"`
+}
+
+// ScaleInput is what a group that is a stack is scaled to.
+type ScaleInput struct {
+	// Members is how many it is to have.
+	Members int `json:"members"`
+	// Why is the adjustment, as the group's metadata have it, Cooldown for how long
+	// none is made after it.
+	Why      string        `json:"why"`
+	Cooldown time.Duration `json:"cooldown"`
 }
 
 // Phase is what a traversal is for.
@@ -138,6 +150,26 @@ type FailOut struct {
 	Reason string `json:"reason"`
 }
 
+// ScaleIn asks for the members of the group that the fenced operation scales.
+type ScaleIn struct {
+	Fence Fence `json:"fence"`
+}
+
+// ScaleOut says that nothing was asked of the group, since the operation is to end.
+type ScaleOut struct {
+	CancelRequested bool `json:"cancel_requested,omitempty"`
+}
+
+// ScaledIn says that the traversal of a group has come to its end, and whether that
+// was what was asked.
+type ScaledIn struct {
+	Fence Fence `json:"fence"`
+	Done  bool  `json:"done"`
+}
+
+// ScaledOut says nothing.
+type ScaledOut struct{}
+
 // ResourcesActivities is implemented by activities/resources.
 type ResourcesActivities interface {
 	// Plan: rows that are there stay. Errors: Superseded, Invalid.
@@ -149,6 +181,12 @@ type ResourcesActivities interface {
 	Work(context.Context, WorkIn) (WorkOut, error)
 	// Fail: one that has failed stays so. Errors: Superseded.
 	Fail(context.Context, FailIn) (FailOut, error)
+	// Scale: a group that is asked to have so many members stays. Errors: Superseded,
+	// Invalid.
+	Scale(context.Context, ScaleIn) (ScaleOut, error)
+	// Scaled has the parent of a group know what it has become: it is what it is.
+	// Errors: Superseded.
+	Scaled(context.Context, ScaledIn) (ScaledOut, error)
 }
 
 // Resources is the family's caller.
@@ -157,10 +195,12 @@ var Resources resourcesSteps
 type resourcesSteps struct{}
 
 var (
-	resourcesPlan  = databaseStep("resources.Plan", reading)
-	resourcesBatch = databaseStep("resources.Batch", reading)
-	resourcesWork  = serviceStep("resources.Work", service)
-	resourcesFail  = localStep("resources.Fail")
+	resourcesPlan   = databaseStep("resources.Plan", reading)
+	resourcesBatch  = databaseStep("resources.Batch", reading)
+	resourcesWork   = serviceStep("resources.Work", service)
+	resourcesFail   = localStep("resources.Fail")
+	resourcesScale  = databaseStep("resources.Scale", reading)
+	resourcesScaled = databaseStep("resources.Scaled", reading)
 )
 
 // Plan makes the graph of a traversal.
@@ -181,4 +221,14 @@ func (resourcesSteps) Work(ctx workflow.Context, in WorkIn) (WorkOut, error) {
 // Fail writes down that a resource was given up.
 func (resourcesSteps) Fail(ctx workflow.Context, in FailIn) (FailOut, error) {
 	return call[FailOut](ctx, resourcesFail, "", in)
+}
+
+// Scale writes what a group is asked to be.
+func (resourcesSteps) Scale(ctx workflow.Context, in ScaleIn) (ScaleOut, error) {
+	return call[ScaleOut](ctx, resourcesScale, "", in)
+}
+
+// Scaled writes what a group has become.
+func (resourcesSteps) Scaled(ctx workflow.Context, in ScaledIn) (ScaledOut, error) {
+	return call[ScaledOut](ctx, resourcesScaled, "", in)
 }

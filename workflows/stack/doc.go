@@ -32,6 +32,7 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.StackResume:   Resume,
 	operations.StackSnapshot: Snapshot,
 	operations.StackRestore:  Restore,
+	operations.StackScale:    Scale,
 	operations.StackRecover:  Recover,
 
 	operations.SnapshotDelete:  DeleteSnapshot,

@@ -48,6 +48,11 @@ func recoverLost(ctx workflow.Context, s *saga.Saga) (saga.Outcome, error) {
 	if err := s.Step(operations.StepSettle, saga.Move{Message: lost.OperationID + " was lost"}); err != nil {
 		return outcome, err
 	}
+	if lost.Kind == operations.StackScale {
+		if err := scaled(s, false); err != nil {
+			return outcome, err
+		}
+	}
 	why := "Engine went down during stack " + action
 	outcome.Stack = &steps.StackOutcome{Action: action, Status: failed, Reason: why, Interrupted: why}
 	return outcome, nil

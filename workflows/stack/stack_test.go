@@ -81,6 +81,9 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "delete a snapshot", World: diamond(of(operations.SnapshotDelete), copied), Ends: "done"},
 	{Name: "delete a snapshot, a copy stays", World: diamond(of(operations.SnapshotDelete), copied, failing(1)), Ends: "failed"},
 	{Name: "recover a snapshot's delete", World: diamond(recovering(operations.SnapshotDelete), copied), Ends: "done"},
+	{Name: "scale", World: diamond(of(operations.StackScale)), Ends: "done UPDATE_COMPLETE"},
+	{Name: "scale, a slow one fails", World: diamond(of(operations.StackScale), failing(1)), Ends: "failed UPDATE_FAILED"},
+	{Name: "recover a scale", World: diamond(recovering(operations.StackScale)), Ends: "done CREATE_FAILED"},
 	{Name: "recover a create", World: diamond(recovering(operations.StackCreate)), Ends: "done CREATE_FAILED"},
 	{Name: "recover a delete", World: diamond(recovering(operations.StackDelete), made), Ends: "done DELETE_COMPLETE"},
 }

@@ -63,7 +63,8 @@ func mayFail(phase steps.Phase) bool {
 // actions are what stacks show of operations of each kind.
 var actions = map[operations.Kind]string{operations.StackDelete: actionDelete, operations.StackUpdate: actionUpdate,
 	operations.StackRollback: actionRollback, operations.StackCheck: actionCheck, operations.StackSuspend: actionSuspend, operations.StackResume: actionResume,
-	operations.StackSnapshot: actionSnapshot, operations.StackRestore: actionRestore}
+	operations.StackSnapshot: actionSnapshot, operations.StackRestore: actionRestore,
+	operations.StackScale: actionUpdate}
 
 // world is one stack and the operation that holds it.
 type world struct {
@@ -71,6 +72,8 @@ type world struct {
 	rollback bool
 	timeout  time.Duration
 	nodes    []*node
+	// sized says that the group that it is was asked to be of a size.
+	sized bool
 	// pause is how long one that waits asks for; zero is 10 s.
 	pause time.Duration
 
@@ -179,6 +182,22 @@ func (a workers) Fail(_ context.Context, in steps.FailIn) (steps.FailOut, error)
 	})
 }
 
+func (a workers) Scale(_ context.Context, in steps.ScaleIn) (steps.ScaleOut, error) {
+	return workflowtest.Fenced(a.w, "resources.Scale", in.Fence, func() (out steps.ScaleOut, err error) {
+		out.CancelRequested, a.w.sized = a.w.CancelRequested, true
+		return out, nil
+	})
+}
+
+func (a workers) Scaled(_ context.Context, in steps.ScaledIn) (steps.ScaledOut, error) {
+	return workflowtest.Fenced(a.w, "resources.Scaled", in.Fence, func() (out steps.ScaledOut, err error) {
+		if in.Done && !a.w.sized {
+			a.w.Broke("it is done, and was never begun")
+		}
+		return out, nil
+	})
+}
+
 func (w *world) work(in steps.WorkIn, slow bool) (out steps.WorkOut) {
 	out.CancelRequested = w.CancelRequested
 	needs := w.needs(in.Phase)
@@ -232,6 +251,9 @@ func (w *world) Check(t *testing.T) {
 	}
 	if (w.outcome.Status == complete) != (w.Result == operations.ResultDone) && w.outcome.Action != actionRollback && w.Recovers == nil {
 		t.Errorf("%s, and the stack is %+v", w.Result, w.outcome)
+	}
+	if w.Kind == operations.StackScale && !slices.Contains(w.Calls, "resources.Scaled") {
+		t.Error("its parent doesn't know what it has become")
 	}
 	for i, n := range w.nodes {
 		switch w.outcome.Action + "_" + w.outcome.Status {
