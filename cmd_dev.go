@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -19,6 +21,9 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/telemetry"
 )
+
+// maxMachines is how many simulated machines one process has room for.
+const maxMachines = 1000
 
 func devCommand() *cobra.Command {
 	var o cloud.Options
@@ -35,6 +40,9 @@ func devCommand() *cobra.Command {
 			}
 			if o.Hosts < 1 || o.Hosts > hosts.Max && o.Driver != cloud.DriverSimulated {
 				return faults.New(faults.Invalid, "InvalidHosts", "--hosts is %d; it must be 1 to %d, or more with --driver simulated", o.Hosts, hosts.Max)
+			}
+			if o.Machines < 0 || o.Machines > maxMachines {
+				return faults.New(faults.Invalid, "InvalidMachines", "--baremetal is %d; it must be 0 to %d", o.Machines, maxMachines)
 			}
 			if o.Ports, err = parsePorts(ports); err != nil {
 				return err
@@ -56,6 +64,7 @@ func devCommand() *cobra.Command {
 	flags.StringVar(&o.Dir, "dir", cloud.DefaultDir(), "data directory ("+cloud.DirVariable+")")
 	flags.StringVar(&o.Driver, "driver", cloud.DriverLibvirt, "what runs guests: libvirt or simulated")
 	flags.IntVar(&o.Hosts, "hosts", 1, "number of hosts; several with libvirt are network namespaces, each with a libvirtd")
+	flags.IntVar(&o.Machines, "baremetal", 0, "number of simulated machines for the bare metal service, with a conductor")
 	flags.StringArrayVar(&ports, "port", nil, "another port, NAME=NUMBER, the same at every later start; may be repeated")
 	flags.BoolVar(&o.FreePorts, "free-ports", false, "take free ports, the same at every later start")
 	flags.BoolVar(&asJSON, "json", false, "when all is up, print its endpoints as JSON")
@@ -118,6 +127,14 @@ func describe(w io.Writer, d cloud.Description) error {
 	fmt.Fprintf(table, "\nexport OS_CLIENT_CONFIG_FILE=%s OS_CLOUD=demo\n", d.Clouds)
 	for _, uri := range d.Libvirt {
 		fmt.Fprintf(table, "export LIBVIRT_DEFAULT_URI=%s # for virsh\n", uri)
+	}
+	if d.Nodes != "" {
+		fmt.Fprintf(table, "OS_CLOUD=admin openstack baremetal create %s # enrolls the simulated machines\n", d.Nodes)
+		fmt.Fprint(table, "OS_CLOUD=admin openstack baremetal node set node-1")
+		for _, name := range slices.Sorted(maps.Keys(d.Instance)) {
+			fmt.Fprintf(table, " --instance-info %s=%s", name, d.Instance[name])
+		}
+		fmt.Fprintln(table, " # an image to deploy")
 	}
 	fmt.Fprintf(table, "\nInterrupt with Ctrl-C; the next start goes on with the same data.\n")
 	return table.Flush()

@@ -141,6 +141,7 @@ func (c *cloud) start(ctx context.Context) error {
 		{"temporal", c.startTemporal},
 		{"companions", c.startCompanions},
 		{"libvirt", c.startLibvirt},
+		{"machines", c.startMachines},
 		{"holdfast", c.startHoldfast},
 		{"seed", c.seed},
 		{"hosts", c.awaitHosts},

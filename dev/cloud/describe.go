@@ -17,6 +17,11 @@ type Description struct {
 	Clouds string `json:"clouds_yaml"`
 	// Libvirt is what virsh connects to, by host; empty with simulated hosts.
 	Libvirt []string `json:"libvirt,omitempty"`
+	// Nodes is what `openstack baremetal create` enrolls the simulated machines by;
+	// empty without any.
+	Nodes string `json:"nodes,omitempty"`
+	// Instance is an instance_info that they can be deployed by.
+	Instance map[string]string `json:"instance,omitempty"`
 }
 
 // Login is how a user asks for a token; all domains are Default.
@@ -41,6 +46,10 @@ func (c *cloud) describe() (Description, error) {
 	d := Description{Directory: c.Dir, Driver: c.Driver, Hosts: c.Hosts, Config: c.path("holdfast.yaml"), Clouds: c.path("clouds.yaml"), Endpoints: map[string]string{}}
 	for _, l := range c.libvirts() {
 		d.Libvirt = append(d.Libvirt, l.URI())
+	}
+	if c.Machines > 0 {
+		d.Nodes, d.Instance = c.path(nodesFile), c.instance()
+		d.Endpoints["redfish"] = "https://" + c.at.host("redfish")
 	}
 	for _, s := range served {
 		d.Endpoints[s.name] = c.at.url(s.name) + s.path

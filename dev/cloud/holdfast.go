@@ -1,6 +1,6 @@
 package cloud
 
-// Holdfast itself: its configuration and its three processes.
+// Holdfast itself: its configuration and its processes.
 
 import (
 	"context"
@@ -59,6 +59,9 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 	if l := c.libvirts(); len(l) == 1 {
 		settings["host.libvirt_socket"] = l[0].Socket()
 	}
+	if c.Machines > 0 {
+		maps.Copy(settings, c.conductor())
+	}
 	if err := launch.WriteConfig(config, settings); err != nil {
 		return err
 	}
@@ -68,6 +71,9 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 	}
 	if c.several == nil {
 		processes = append(processes, launch.HoldfastOptions{Name: "host", Args: []string{"worker", "--role", "host", "--hosts", fmt.Sprint(c.Hosts)}})
+	}
+	if c.Machines > 0 {
+		processes = append(processes, launch.HoldfastOptions{Name: "conductor", Args: []string{"worker", "--role", "conductor"}})
 	}
 	for _, o := range processes {
 		o.Config, o.Telemetry = config, c.at.host("telemetry-"+o.Name)

@@ -29,6 +29,9 @@ type Options struct {
 	// Hosts is how many hosts there are. Several with DriverLibvirt are namespaces
 	// with a libvirtd each (package hosts); it has at most hosts.Max.
 	Hosts int
+	// Machines is how many simulated machines there are for the bare metal service, with
+	// a conductor that works on them; none has neither.
+	Machines int
 	// Ports are other than the table's, by name.
 	Ports map[string]int
 	// FreePorts takes free ports instead of the table's, and of those of the last
@@ -79,6 +82,10 @@ var portTable = []Port{
 	{"telemetry-api", 9174, "/metrics and /healthcheck of the API"},
 	{"telemetry-control", 9175, "the same of the control worker"},
 	{"telemetry-host", 9176, "the same of the host worker"},
+	{"telemetry-conductor", 9177, "the same of the conductor (--baremetal)"},
+	{"redfish", 8778, "Redfish of the simulated machines (--baremetal)"},
+	{"boot", 8779, "boot images, for the machines (--baremetal)"},
+	{"parts", 8780, "what boot images are made of, and an image to deploy (--baremetal)"},
 }
 
 // addresses are the ports of one cloud, by name.

@@ -1,0 +1,81 @@
+//go:build real
+
+package baremetal
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"holdfast.dev/integration/cloud"
+	"holdfast.dev/integration/venv"
+	"holdfast.dev/internal/testenv"
+)
+
+// TestTheDevelopmentCloud is what `holdfast dev --baremetal` says that one can do with
+// it: its nodes are enrolled by the file that it wrote, and one is deployed and
+// undeployed, by the real command line.
+func TestTheDevelopmentCloud(t *testing.T) {
+	binary, err := cloud.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(testenv.Folder(t), "cloud")
+	dev := exec.Command(binary, "dev", "--dir", dir, "--free-ports", "--driver", "simulated", "--baremetal", "2", "--json")
+	dev.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var errs bytes.Buffer
+	dev.Stderr = &errs
+	out, err := dev.StdoutPipe()
+	if err == nil {
+		err = dev.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Process.Signal(syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+		if err := dev.Wait(); err != nil {
+			t.Errorf("after an interrupt: %v\n%s", err, &errs)
+		}
+	})
+	var told struct {
+		Nodes    string
+		Clouds   string `json:"clouds_yaml"`
+		Instance map[string]string
+	}
+	if err := json.NewDecoder(out).Decode(&told); err != nil {
+		t.Fatalf("holdfast dev --json: %v\n%s", err, &errs)
+	}
+	openstack := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(venv.Program(t, "clients", "openstack"), append([]string{"baremetal"}, args...)...)
+		cmd.Env = append(os.Environ(), "OS_CLIENT_CONFIG_FILE="+told.Clouds, "OS_CLOUD=admin", "HOME="+t.TempDir())
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s%s", args, err, text, &errs)
+		}
+		return text
+	}
+	openstack("create", told.Nodes)
+	var nodes []map[string]any
+	if err := json.Unmarshal(openstack("node", "list", "-f", "json"), &nodes); err != nil || len(nodes) != 2 {
+		t.Fatalf("%v, %v", nodes, err)
+	}
+	openstack("node", "manage", "node-2", "--wait", "60")
+	openstack("node", "provide", "node-2", "--wait", "120")
+	set := []string{"node", "set", "node-2"}
+	for name, value := range told.Instance {
+		set = append(set, "--instance-info", name+"="+value)
+	}
+	openstack(set...)
+	openstack("node", "deploy", "node-2", "--wait", "120")
+	openstack("node", "undeploy", "node-2", "--wait", "120")
+}
