@@ -98,6 +98,13 @@ func (t Volume) fill(ctx context.Context, c *Call, backup string) (time.Duration
 	case status != "available":
 		return pause, nil
 	}
+	busy, of, err := backups.status(ctx, w.service, backup)
+	switch {
+	case err != nil:
+		return 0, err
+	case of != nil && busy != "available" && busy != "error":
+		return pause, nil // another disk is filled from it
+	}
 	// Whoever is told twice to fill it fills it with the same.
 	body := value.NewMap("restore", value.NewMap("volume_id", c.PhysicalID))
 	if _, err := w.do(ctx, http.MethodPost, backups.path+"/"+url.PathEscape(backup)+"/restore", body); err != nil {

@@ -115,7 +115,7 @@ func more(t *testing.T, u user) {
 	taken := told[map[string]any](u, "snapshot", "create", "--name", "then", "mine")
 	id := taken["ID"].(string)
 	u.await(u.at("mine"), "SNAPSHOT_COMPLETE", cloud.Patience)
-	if shown := told[map[string]any](u, "snapshot", "show", "mine", id); shown["status"] != "COMPLETE" {
+	if shown := told[map[string]any](u, "snapshot", "show", "mine", id)["snapshot"].(map[string]any); shown["status"] != "COMPLETE" {
 		t.Errorf("%v", shown)
 	}
 	if all := told[[]map[string]any](u, "snapshot", "list", "mine"); len(all) != 1 || all[0]["id"] != id {
