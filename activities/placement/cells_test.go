@@ -116,6 +116,19 @@ func TestAPinnedClaimAndItsRelease(t *testing.T) {
 	}
 }
 
+// What is claimed is what a flavor asks of classes instead of its own size.
+func TestAClaimOfOtherResources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	host := w.addCells("a")
+	_, f := w.building(asking(map[string]string{"resources:VCPU": "0", "resources:MEMORY_MB": "512", "resources1:MEMORY_MB": "128", "resources:DISK_GB": "7"}))
+	w.mustClaim(f, 1)
+	h, err := compute.GetHost(t.Context(), w.db.Pool, host)
+	if err != nil || h.VCPUsUsed != 0 || h.MemoryMBUsed != 640 || h.DiskGBUsed != 7 {
+		t.Errorf("%+v, %v: 0 CPUs, 640 MiB and 7 GiB are asked for", h, err)
+	}
+}
+
 // A guest that goes to another host while it runs keeps pages of its size, and lies
 // on no cell there if it lies on none.
 func TestAMoveKeepsThePages(t *testing.T) {

@@ -26,11 +26,11 @@ func (w *world) moving(f steps.Fence) (home, migration string) {
 		if err != nil {
 			return err
 		}
-		if _, err := compute.ClaimOnHost(w.Context(), tx, serverID, home, f.OperationID, compute.Claim{Room: server.Room()}); err != nil {
+		if _, err := compute.ClaimOnHost(w.Context(), tx, serverID, home, f.OperationID, compute.Claim{Room: server.Size()}); err != nil {
 			return err
 		}
 		m := &compute.Migration{OperationID: f.OperationID, Type: servers.LiveMigration, Status: servers.MigrationAccepted,
-			New: server.Flavor, NewRoom: server.Room()}
+			New: server.Flavor, NewRoom: server.Size()}
 		err = compute.StartMigration(w.Context(), tx, server, m)
 		migration = m.UUID
 		return err

@@ -149,8 +149,12 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 
 // take claims what the server takes on the host; a hostFull error if it isn't there.
 func (a *Activities) take(ctx context.Context, tx store.Tx, s *compute.Server, hostID, operationID string) (*compute.Claim, error) {
-	claim := &compute.Claim{Room: s.Room()}
-	if err := a.takeParts(ctx, tx, s, hostID, claim); err != nil {
+	claim := &compute.Claim{}
+	err := a.takeParts(ctx, tx, s, hostID, claim)
+	if err == nil {
+		claim.Room, err = s.Room(claim.NUMA)
+	}
+	if err != nil {
 		return nil, err
 	}
 	ok, err := compute.ClaimOnHost(ctx, tx, s.ID, hostID, operationID, *claim)
@@ -184,7 +188,6 @@ func (a *Activities) takeParts(ctx context.Context, tx store.Tx, s *compute.Serv
 	if !ok {
 		return &hostFull{hostID}
 	}
-	claim.VCPUs -= claim.NUMA.Pinned()
 	return nil
 }
 

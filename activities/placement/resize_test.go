@@ -30,7 +30,7 @@ func (w *world) resizing(f steps.Fence) *compute.Migration {
 		if err != nil {
 			return err
 		}
-		m.New, m.NewRoom = s.Flavor, s.Room()
+		m.New, m.NewRoom = s.Flavor, s.Size()
 		m.New.ID, m.New.VCPUs, m.NewRoom.VCPUs = "twice", 2*s.VCPUs, 2*s.VCPUs
 		return compute.StartMigration(w.Context(), tx, s, m)
 	})

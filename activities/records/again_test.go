@@ -62,7 +62,7 @@ var acts = map[string]func(*scene) act{
 				return err
 			}
 			return compute.StartMigration(s.Context(), tx, server, &compute.Migration{OperationID: s.fence.OperationID,
-				Type: servers.LiveMigration, Status: servers.MigrationQueued, New: server.Flavor, NewRoom: server.Room()})
+				Type: servers.LiveMigration, Status: servers.MigrationQueued, New: server.Flavor, NewRoom: server.Size()})
 		})
 		return func(ctx context.Context, r *records.Activities) (any, error) {
 			return r.Moving(ctx, steps.MovingIn{Fence: s.fence, Status: string(servers.MigrationPreparing)})

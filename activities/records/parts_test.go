@@ -28,7 +28,7 @@ func TestTheSpecHasThePlaceOfTheClaim(t *testing.T) {
 	} {
 		host := computetest.AddHost(t, w.db, name, computetest.Room)
 		s := computetest.AddServer(t, w.db, "p", func(s *compute.Server) { s.Flavor.ExtraSpecs = specs })
-		claim.Room = s.Room()
+		claim.Room = s.Size()
 		computetest.InTx(t, w.db, func(tx store.Tx) error {
 			ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", claim)
 			if !ok {

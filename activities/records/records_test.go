@@ -203,7 +203,7 @@ func TestADeleteIsToldWhatTheServerHolds(t *testing.T) {
 	host := computetest.AddHost(t, w.db, "h", computetest.Room)
 	s := computetest.AddServer(t, w.db, "p")
 	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Room()}); !ok {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Size()}); !ok {
 			t.Errorf("no claim (%v)", err)
 		}
 		return compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: pointer("active"), PowerState: pointer(1), Host: &host}, nil)

@@ -128,7 +128,7 @@ func (a *API) acceptEvacuate(r *rest.Request, tx store.Tx, server *compute.Serve
 		return accepted, err
 	}
 	err = compute.StartMigration(r.Context(), tx, server, &compute.Migration{OperationID: accepted.OperationID, UserID: r.Identity.UserID,
-		Type: servers.Evacuation, Status: servers.MigrationAccepted, Dest: asked.Host, New: server.Flavor, NewRoom: server.Room()})
+		Type: servers.Evacuation, Status: servers.MigrationAccepted, Dest: asked.Host, New: server.Flavor, NewRoom: server.Size()})
 	if err != nil {
 		return none, err
 	}

@@ -160,7 +160,7 @@ type moving struct {
 
 // migration is the move's row.
 func (m moving) migration(server *compute.Server) *compute.Migration {
-	row := &compute.Migration{Type: servers.Migrate, Status: servers.MigrationPreMigrating, New: server.Flavor, NewRoom: server.Room()}
+	row := &compute.Migration{Type: servers.Migrate, Status: servers.MigrationPreMigrating, New: server.Flavor, NewRoom: server.Size()}
 	if m.flavor != nil {
 		row.Type, row.New = servers.Resize, *m.flavor
 		row.NewRoom = compute.Room{VCPUs: m.flavor.VCPUs, MemoryMB: m.flavor.MemoryMB, DiskGB: m.flavor.DiskGB()}

@@ -103,7 +103,7 @@ func (a *API) liveMigrate(r *rest.Request) (*rest.Response, error) {
 			return err
 		}
 		err = compute.StartMigration(r.Context(), tx, server, &compute.Migration{UserID: r.Identity.UserID, OperationID: accepted.OperationID,
-			Type: servers.LiveMigration, Status: servers.MigrationAccepted, New: server.Flavor, NewRoom: server.Room()})
+			Type: servers.LiveMigration, Status: servers.MigrationAccepted, New: server.Flavor, NewRoom: server.Size()})
 		if err != nil {
 			return err
 		}

@@ -117,14 +117,14 @@ func (r Resource) shares() string {
 	return `SELECT FROM engine.operations s WHERE s.resource_id = r.` + r.key() + ` AND s.finished_at IS NULL AND s.generation IS NOT NULL`
 }
 
-// maxFindings bounds what one probe reports.
-const maxFindings = 1000
+// MaxFindings bounds what one probe reports.
+const MaxFindings = 1000
 
 // Query makes a probe of a query whose rows are findings: subject and detail,
 // both text. At most 1000 are reported.
 func Query(name, why, sql string, args ...any) Probe {
 	return Probe{Name: name, Why: why, Run: func(ctx context.Context, q store.Queryer) ([]Finding, error) {
-		rows, err := q.Query(ctx, `SELECT * FROM (`+sql+`) found (subject, detail) LIMIT `+fmt.Sprint(maxFindings), args...)
+		rows, err := q.Query(ctx, `SELECT * FROM (`+sql+`) found (subject, detail) LIMIT `+fmt.Sprint(MaxFindings), args...)
 		if err != nil {
 			return nil, store.Translate(err)
 		}

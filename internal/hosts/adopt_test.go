@@ -123,7 +123,7 @@ func TestPartsAreGivenBackUnderTheHostsLock(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if ok, err := compute.ClaimOnHost(t.Context(), tx, other.ID, host, "op", compute.Claim{Room: other.Room(), NUMA: onCPU5}); err != nil || !ok {
+	if ok, err := compute.ClaimOnHost(t.Context(), tx, other.ID, host, "op", compute.Claim{Room: other.Size(), NUMA: onCPU5}); err != nil || !ok {
 		t.Errorf("the claim: %v, %v", ok, err)
 	}
 	if err := tx.Commit(t.Context()); err != nil {

@@ -45,7 +45,7 @@ func TestServersOfAHost(t *testing.T) {
 	s := computetest.AddServer(t, db, "p")
 	host, other := computetest.AddHost(t, db, "h", computetest.Room), computetest.AddHost(t, db, "other", computetest.Room)
 	computetest.InTx(t, db, func(tx store.Tx) error {
-		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Room()}); !ok {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Size()}); !ok {
 			t.Fatalf("no claim (%v)", err)
 		}
 		return compute.InsertBlockDevices(t.Context(), tx, s.ID, []compute.BlockDevice{
@@ -91,7 +91,7 @@ func TestUploads(t *testing.T) {
 	host, other := computetest.AddHost(t, db, "h", computetest.Room), computetest.AddHost(t, db, "other", computetest.Room)
 	told := &Servers{DB: db, Drives: services{}, Services: services{}}
 	computetest.InTx(t, db, func(tx store.Tx) error {
-		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Room()}); !ok {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Size()}); !ok {
 			t.Fatalf("no claim (%v)", err)
 		}
 		return nil

@@ -3,11 +3,10 @@ package scheduler
 // What a flavor's extra specs and an image's properties ask of a host.
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"holdfast.dev/internal/extraspecs"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
 )
@@ -28,7 +27,6 @@ type Requirements struct {
 // groups of numbered or named requests (resources1:, trait_NIC:) are met by the
 // host as a whole, since a host is one resource provider here.
 const (
-	resourcesSpace    = "resources"
 	traitSpace        = "trait"
 	aggregateSpace    = "aggregate_instance_extra_specs"
 	capabilitiesSpace = "capabilities"
@@ -44,18 +42,16 @@ const (
 // extraspecs.Check has refused the first and the last.
 func (r *Request) Apply(extraSpecs, image map[string]string) error {
 	r.Image = image
-	need := Requirements{Resources: map[string]int64{}, Aggregate: map[string]want{}, Capabilities: map[string]want{}}
+	asked, err := extraspecs.Resources(extraSpecs)
+	if err != nil {
+		return err
+	}
+	need := Requirements{Resources: asked, Aggregate: map[string]want{}, Capabilities: map[string]want{}}
 	for key, value := range extraSpecs {
 		space, name, _ := strings.Cut(key, ":")
 		switch {
 		case key == maxPhysAddrBits:
 			need.Capabilities["cpu_info:maxphysaddr:bits"] = want(">= " + value)
-		case strings.HasPrefix(space, resourcesSpace) && name != "":
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n < 0 || n > math.MaxInt64-need.Resources[name] {
-				return faults.New(faults.Invalid, "InvalidExtraSpec", "extra spec %s: %q is no amount of a resource", key, value)
-			}
-			need.Resources[name] += n
 		case strings.HasPrefix(space, traitSpace) && name != "":
 			if err := need.trait(key, name, value); err != nil {
 				return err

@@ -112,10 +112,14 @@ func vmStateOf(g *Stranger) servers.VMState {
 
 // settleOn puts the server on the guest's host, with room and behind its fence.
 func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
-	if err := lockHost(ctx, tx, g.HostID); err != nil {
+	r, err := s.Room(g.NUMA)
+	if err == nil {
+		err = lockHost(ctx, tx, g.HostID)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `
+	_, err = tx.Exec(ctx, `
 		WITH placed AS (
 			UPDATE compute.servers SET host_id = $2, generation = GREATEST(generation, $3), launched_at = COALESCE(launched_at, created_at) WHERE id = $1
 		), room AS (
@@ -130,7 +134,7 @@ func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used + room.vcpus, memory_mb_used = h.memory_mb_used + room.memory_mb,
 			disk_gb_used = h.disk_gb_used + room.disk_gb, servers = h.servers + 1
 		FROM room WHERE h.id = room.host_id`, s.ID, g.HostID, g.Generation,
-		s.VCPUs-g.NUMA.Pinned(), s.MemoryMB, s.DiskGB, g.NUMA, []int(g.NUMA.Taken()), g.Devices.Addresses(), g.Devices.Aliases())
+		r.VCPUs, r.MemoryMB, r.DiskGB, g.NUMA, []int(g.NUMA.Taken()), g.Devices.Addresses(), g.Devices.Aliases())
 	return store.Translate(err)
 }
 

@@ -7,7 +7,9 @@ package compute
 
 import (
 	"context"
+	"math"
 
+	"holdfast.dev/internal/extraspecs"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
@@ -20,8 +22,27 @@ type Room struct {
 	MemoryMB, DiskGB int64
 }
 
-// Room is what the server takes on a host.
-func (s *Server) Room() Room { return Room{VCPUs: s.VCPUs, MemoryMB: s.MemoryMB, DiskGB: s.DiskGB} }
+// Size is how large the server is.
+func (s *Server) Size() Room { return Room{VCPUs: s.VCPUs, MemoryMB: s.MemoryMB, DiskGB: s.DiskGB} }
+
+// Room is what the server takes on a host where its guest lies on cells as placed: its
+// size, or what its flavor's extra specs say instead, without CPUs that are pinned.
+// faults.Invalid for extra specs that are no amounts.
+func (s *Server) Room(placed *numa.Placement) (Room, error) {
+	asked, err := extraspecs.Resources(s.Flavor.ExtraSpecs)
+	r := s.Size()
+	r.VCPUs -= placed.Pinned()
+	if n, ok := asked["VCPU"]; ok {
+		r.VCPUs = int(min(n, math.MaxInt32))
+	}
+	if n, ok := asked["MEMORY_MB"]; ok {
+		r.MemoryMB = n
+	}
+	if n, ok := asked["DISK_GB"]; ok {
+		r.DiskGB = n
+	}
+	return r, err
+}
 
 // Claim is what a consumer takes on a host: room, of whose CPUs those that are
 // pinned are none, where its guest lies on the host's cells (nil: anywhere), and

@@ -133,7 +133,7 @@ func TestAnchor20AClaimIsSetNotAdded(t *testing.T) {
 	host := computetest.AddHost(t, db, "h", computetest.Room)
 	s := computetest.AddServer(t, db, "p")
 	for range 2 {
-		if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+		if ok, err := claim(t, db, s.ID, host, s.Size()); !ok || err != nil {
 			t.Fatalf("claim: %v %v", ok, err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestAClaimChangesHandsWithoutChangingSums(t *testing.T) {
 	db := computetest.Open(t)
 	host := computetest.AddHost(t, db, "h", computetest.Room)
 	s := computetest.AddServer(t, db, "p")
-	if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+	if ok, err := claim(t, db, s.ID, host, s.Size()); !ok || err != nil {
 		t.Fatalf("claim: %v %v", ok, err)
 	}
 	handOver := func(from, to string) error {

@@ -20,7 +20,7 @@ func TestAnchor20AClaimIsSetAndNeverAdded(t *testing.T) {
 	s := computetest.AddServer(t, db, "p")
 	for n := range 50 {
 		computetest.InTx(t, db, func(tx store.Tx) error {
-			ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, fmt.Sprint("rebuild ", n), compute.Claim{Room: s.Room()})
+			ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, fmt.Sprint("rebuild ", n), compute.Claim{Room: s.Size()})
 			if err == nil && !ok {
 				t.Errorf("claim %d was refused", n)
 			}

@@ -46,7 +46,7 @@ func TestAHostRegistersAgainAndAgain(t *testing.T) {
 	want("h2", 2, 4, 0)
 
 	s := computetest.AddServer(t, db, "p")
-	if ok, err := claim(t, db, s.ID, r.ID, s.Room()); !ok || err != nil {
+	if ok, err := claim(t, db, s.ID, r.ID, s.Size()); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	for code, change := range map[string]func(*compute.Registration){

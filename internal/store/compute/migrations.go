@@ -108,7 +108,7 @@ func StartMigration(ctx context.Context, tx store.Tx, s *Server, m *Migration) e
 	if s.Host != nil {
 		m.Source = s.Host.Name
 	}
-	m.Old, m.OldRoom = s.Flavor, s.Room()
+	m.Old, m.OldRoom = s.Flavor, s.Size()
 	if extra := m.Extra(); extra != (Delta{}) {
 		if err := ChargeQuota(ctx, tx, s.ProjectID, extra); err != nil {
 			return err

@@ -20,7 +20,7 @@ func onHost(t *testing.T, db *store.DB, host string, change ...func(*compute.Ser
 	t.Helper()
 	s := computetest.AddServer(t, db, "p", change...)
 	computetest.InTx(t, db, func(tx store.Tx) error {
-		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Room()}); !ok {
+		if ok, err := compute.ClaimOnHost(t.Context(), tx, s.ID, host, "build", compute.Claim{Room: s.Size()}); !ok {
 			t.Fatalf("claim: %v", err)
 		}
 		return compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: new("active"), PowerState: new(1), Host: &host}, nil)

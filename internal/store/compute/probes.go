@@ -4,9 +4,14 @@ package compute
 // any snapshot of the database, whatever is running.
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/store"
 )
 
 // reported are the guests that hosts have reported, h being the host and g the
@@ -42,6 +47,32 @@ func atService(name, why, effect, what, rows string) engine.Probe {
 // running says that an unfinished operation holds server s.
 const running = `EXISTS (SELECT FROM engine.operations o WHERE o.id = s.operation_id AND o.finished_at IS NULL)`
 
+// otherSizes looks at claims that aren't of the server's very size for those that
+// aren't what its flavor and its place on the host make of it either.
+func otherSizes(ctx context.Context, q store.Queryer) ([]engine.Finding, error) {
+	rows, err := q.Query(ctx, `SELECT s.id::text, s.flavor, s.vcpus, s.memory_mb, s.disk_gb, a.vcpus, a.memory_mb, a.disk_gb, a.numa
+		FROM compute.servers s JOIN compute.allocations a ON a.consumer_id = s.id AND a.host_id = s.host_id
+		WHERE s.deleted_at IS NULL AND NOT `+running+`
+			AND (a.vcpus, a.memory_mb, a.disk_gb) <> (s.vcpus, s.memory_mb, s.disk_gb)`)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	var found []engine.Finding
+	var s Server
+	var took Room
+	var placed *numa.Placement
+	_, err = pgx.ForEachRow(rows, []any{&s.ID, &s.Flavor, &s.VCPUs, &s.MemoryMB, &s.DiskGB, &took.VCPUs, &took.MemoryMB, &took.DiskGB, &placed}, func() error {
+		room, err := s.Room(placed)
+		if err == nil && took != room && len(found) < engine.MaxFindings {
+			found = append(found, engine.Finding{Subject: s.ID, Detail: fmt.Sprintf("%d/%d/%d taken for %d/%d/%d (CPUs, MiB, GiB)",
+				took.VCPUs, took.MemoryMB, took.DiskGB, room.VCPUs, room.MemoryMB, room.DiskGB)})
+		}
+		s.Flavor, placed = Flavor{}, nil
+		return err
+	})
+	return found, store.Translate(err)
+}
+
 // Probes are compute's own; `holdfast audit` runs them beside the engine's.
 var Probes = []engine.Probe{
 	engine.Query("claim-unaccounted",
@@ -53,13 +84,8 @@ var Probes = []engine.Probe{
 		`SELECT s.id::text, 'on host ' || s.host_id FROM compute.servers s
 		WHERE s.host_id IS NOT NULL AND s.deleted_at IS NULL AND NOT `+running+`
 			AND NOT EXISTS (SELECT FROM compute.allocations a WHERE a.consumer_id = s.id AND a.host_id = s.host_id)`),
-	engine.Query("claim-of-other-size",
-		"A server that nothing is being done to has more or less room on its host than its size says.",
-		`SELECT s.id::text, format('%s/%s/%s taken for %s/%s/%s (CPUs, MiB, GiB)',
-			a.vcpus, a.memory_mb, a.disk_gb, s.vcpus, s.memory_mb, s.disk_gb)
-		FROM compute.servers s JOIN compute.allocations a ON a.consumer_id = s.id AND a.host_id = s.host_id
-		WHERE s.deleted_at IS NULL AND NOT `+running+`
-			AND (a.vcpus, a.memory_mb, a.disk_gb) <> (s.vcpus, s.memory_mb, s.disk_gb)`),
+	{Name: "claim-of-other-size",
+		Why: "A server that nothing is being done to has more or less room on its host than its size says.", Run: otherSizes},
 	engine.Query("host-sums",
 		"What a host says is used is not the sum of its claims, so it takes too many servers or too few.",
 		`SELECT h.name, format('%s/%s/%s for %s servers, its claims are %s/%s/%s for %s (CPUs, MiB, GiB)',

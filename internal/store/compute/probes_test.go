@@ -36,7 +36,7 @@ func findings(t testing.TB, e *engine.Engine) map[string]int {
 func running(t testing.TB, db *store.DB, host string) string {
 	t.Helper()
 	s := computetest.AddServer(t, db, "p")
-	if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+	if ok, err := claim(t, db, s.ID, host, s.Size()); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	publish(t, db, s.ID, steps.ServerOutcome{VMState: pointer("active"), PowerState: pointer(1), Host: &host}, nil)
@@ -69,6 +69,10 @@ func TestEveryProbeFindsItsOwn(t *testing.T) {
 	}{
 		{"", `SELECT $1::uuid`},
 		{"claim-of-other-size", `UPDATE compute.servers SET disk_gb = 9 WHERE id = $1`},
+		{"", `WITH claim AS (UPDATE compute.allocations SET vcpus = 7, disk_gb = 0), host AS (UPDATE compute.hosts SET vcpus_used = 7, disk_gb_used = 0)
+			UPDATE compute.servers SET flavor = jsonb_set(flavor, '{extra_specs}', '{"resources:VCPU": "3", "resources1:VCPU": "4", "resources:DISK_GB": "0"}') WHERE id = $1`},
+		{"", `WITH claim AS (UPDATE compute.allocations SET vcpus = vcpus - 1, numa = '{"cells": [{"host": 0, "cpus": [0], "pinned": {"0": 2}, "memory_mb": 1}]}')
+			UPDATE compute.hosts SET vcpus_used = vcpus_used - 1 WHERE id = (SELECT host_id FROM compute.servers WHERE id = $1)`},
 		{"host-sums", `UPDATE compute.hosts SET vcpus_used = vcpus_used + 1 WHERE id = (SELECT host_id FROM compute.servers WHERE id = $1)`},
 		{"quota-usage", `UPDATE compute.quota_usages SET cores = 7 WHERE project_id = (SELECT project_id FROM compute.servers WHERE id = $1)`},
 		{"server-stuck", `UPDATE compute.servers SET task_state = 'rebooting' WHERE id = $1`},
@@ -148,7 +152,7 @@ func TestDebtsAndRunningOperationsAreNoFindings(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, compute.Claim{Room: s.Room()})
+		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, compute.Claim{Room: s.Size()})
 		return err
 	})
 	silent("it has a claim")
@@ -180,7 +184,7 @@ func TestDebtsAndRunningOperationsAreNoFindings(t *testing.T) {
 	silent("it is paid")
 
 	// The server has come back to that host meanwhile.
-	if ok, err := claim(t, db, s.ID, host, s.Room()); !ok || err != nil {
+	if ok, err := claim(t, db, s.ID, host, s.Size()); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	publish(t, db, s.ID, steps.ServerOutcome{VMState: pointer("active"), Host: &host}, nil)
