@@ -33,25 +33,33 @@ func files(t *testing.T) (url string, sum func(name string) string) {
 }
 
 // TestALife is a machine's way from the rack to an instance, to another and back: it is
-// verified, cleaned by its ramdisk, deployed with a config drive, rebuilt, undeployed and
-// cleaned by hand.
+// verified, inspected, cleaned by its ramdisk, deployed with a config drive, rebuilt,
+// rescued, taken over by another row, undeployed and cleaned by hand.
 func TestALife(t *testing.T) {
-	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{"dev.static_tokens": []map[string]any{
-		{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
-		{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},
-	}}})
+	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{
+		"baremetal.enabled_rescue_interfaces": []string{"agent", "no-rescue"},
+		"dev.static_tokens": []map[string]any{
+			{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
+			{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},
+		}}})
 	o, machine := start(t, c), c.BMC.Machines[0]
 	at, sum := files(t)
 	info := []string{"redfish_address=" + c.BMC.URL(), "redfish_system_id=/redfish/v1/Systems/1", "redfish_username=" + cloud.BMCUser,
 		"redfish_password=" + cloud.BMCPassword, "redfish_verify_ca=" + c.BMC.CAFile,
-		"deploy_kernel=" + at + "/kernel", "deploy_ramdisk=" + at + "/ramdisk", "bootloader=" + at + "/esp"}
-	command := []string{"node", "create", "--driver", "redfish", "--name", "m1", "--boot-interface", "redfish-virtual-media", "--deploy-interface", "direct"}
+		"deploy_kernel=" + at + "/kernel", "deploy_ramdisk=" + at + "/ramdisk", "bootloader=" + at + "/esp",
+		"rescue_kernel=" + at + "/kernel", "rescue_ramdisk=" + at + "/ramdisk"}
+	command := []string{"node", "create", "--driver", "redfish", "--name", "m1", "--boot-interface", "redfish-virtual-media", "--deploy-interface", "direct",
+		"--inspect-interface", "redfish", "--rescue-interface", "agent"}
 	for _, i := range info {
 		command = append(command, "--driver-info", i)
 	}
 	var node map[string]any
-	o.does(&node, command...)
-	o.does(nil, "port", "create", machine.MAC, "--node", node["uuid"].(string)) // by which its ramdisk says which node it is
+	enroll := func() {
+		t.Helper()
+		o.does(&node, command...)
+		o.does(nil, "port", "create", machine.MAC, "--node", node["uuid"].(string)) // by which its ramdisk says which node it is
+		o.does(nil, "node", "manage", "m1", "--wait", "60")
+	}
 
 	// is fails the test unless the node has come to a state, without a word of an error.
 	is := func(state, power string) {
@@ -95,8 +103,13 @@ func TestALife(t *testing.T) {
 			t.Errorf("%q is in its drive", medium)
 		}
 	}
-	o.does(nil, "node", "manage", "m1", "--wait", "60")
+	enroll()
 	is("manageable", "power off")
+	o.does(nil, "node", "inspect", "m1", "--wait", "60")
+	is("manageable", "power off")
+	if s := o.ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, machine.MAC) {
+		t.Errorf("the inventory: %+v", s)
+	}
 	o.does(nil, "node", "provide", "m1", "--wait", "120")
 	is("available", "power off")
 	if left(); len(machine.Did()) == 0 {
@@ -113,6 +126,41 @@ func TestALife(t *testing.T) {
 	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("second", "second-host")
+
+	runs := func(what bmc.Runs) {
+		t.Helper()
+		c.Eventually(fmt.Sprintf("the machine runs %q", what), time.Minute, func(context.Context) error {
+			if runs := machine.Runs(); runs != what {
+				return fmt.Errorf("it runs %q", runs)
+			}
+			return nil
+		})
+		if got := machine.Content(); got.SHA256 != sum("second") || machine.Medium() != "" {
+			t.Errorf("the disk holds %+v, and the drive %q", got, machine.Medium())
+		}
+	}
+	o.does(nil, "node", "rescue", "m1", "--rescue-password", password, "--wait", "120")
+	is("rescue", "power on")
+	runs(bmc.Ramdisk)
+	o.does(nil, "node", "unrescue", "m1", "--wait", "60")
+	is("active", "power on")
+	runs(bmc.Disk)
+
+	// The row is lost, and another takes the instance over.
+	o.does(nil, "node", "maintenance", "set", "m1")
+	o.does(nil, "node", "delete", "m1")
+	enroll()
+	is("manageable", "power on")
+	machine.Forget()
+	o.does(nil, "node", "adopt", "m1", "--wait", "60")
+	is("active", "power on")
+	runs(bmc.Disk)
+	if turns := machine.Turns(); len(turns) > 0 {
+		t.Errorf("it was turned %v", turns)
+	}
+	o.does(nil, "node", "rescue", "m1", "--rescue-password", password, "--wait", "120")
+	is("rescue", "power on")
+	image("second")
 
 	o.does(nil, "node", "set", "m1", "--protected")
 	o.refused("is protected and cannot be undeployed, rebuilt or deleted", "node", "undeploy", "m1")
@@ -144,6 +192,9 @@ func TestALife(t *testing.T) {
 	left()
 	c.Audit()
 }
+
+// password is what the machine's user enters its rescue by.
+const password = "canary-rescue-password"
 
 // driveText is what a config drive says of the machine.
 func driveText(name string, image []byte) (string, error) {
