@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	sim "holdfast.dev/dev/bmc"
+	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
 )
 
@@ -81,5 +83,28 @@ func TestWhatIsAsked(t *testing.T) {
 	in.Name, row = "another", 7
 	if _, err := w.command(in); !faults.Is(err, faults.Invalid) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The secrets among the arguments of a step are the ramdisk's alone.
+func TestStepsHaveSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wants(`[{"interface": "power", "step": "hold", "args": {"keys": [{"password": "******"}]}}]`)
+	secrets := w.Box.Seal([]byte(`{"driver_internal_info": {"/agent_secret_token": "`+bmctest.Token+`", "/clean_steps/0/args/keys/0/password": "s3cret"}}`), nodes.Place(w.Node))
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET secrets = $1`, secrets); err != nil {
+		t.Fatal(err)
+	}
+	a := w.activities(w.DB)
+	if _, err := a.CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence, Asked: true}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.open(t.Context(), w.Fence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close(t.Context())
+	if told, err := s.stored(0); err != nil || fmt.Sprint(told["args"]) != "map[keys:[map[password:s3cret]]]" || strings.Contains(string(w.Row().DriverInternalInfo), "s3cret") {
+		t.Errorf("%v, %v", told, err)
 	}
 }

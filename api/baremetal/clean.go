@@ -98,10 +98,10 @@ func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[
 	}
 	delete(info, "clean_step_index")
 	delete(info, nodes.CleanSteps)
-	if due != nil {
+	if n, err = a.setInternal(r, tx, n, info); err == nil && due != nil { // without the secrets of what was cleaned before
 		info[nodes.CleanSteps] = due
+		_, err = a.setInternal(r, tx, n, info)
 	}
-	_, err = a.setInternal(r, tx, n, info)
 	return who, err
 }
 

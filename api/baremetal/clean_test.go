@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -167,6 +168,16 @@ func TestClean(t *testing.T) {
 	if b := c.brief(id); len(b.Steps) != 3 || b.Steps[1].Seconds != 7 {
 		t.Errorf("%+v", b.Steps)
 	}
+	n, err := baremetal.Nodes.Find(t.Context(), c.db.Pool, id, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known, err := nodes.Known(c.box, n); err != nil || !strings.Contains(fmt.Sprint(known), "s3cret") {
+		t.Errorf("what is known of the node is %v, %v", known, err)
+	}
+	if shown := fmt.Sprint(node) + string(n.DriverInternalInfo) + c.input(id); strings.Contains(shown, "s3cret") || !strings.Contains(shown, "password:******") {
+		t.Errorf("the secret of a step can be read: %s", shown)
+	}
 	// While it is held nobody is at work on it, and what would change it is refused.
 	hold := 2
 	computetest.InTx(t, c.db, func(tx store.Tx) error {
@@ -210,5 +221,27 @@ func TestClean(t *testing.T) {
 	if node["provision_state"] != "clean failed" || node["fault"] != "clean failure" || node["maintenance"] != true || node["maintenance_reason"] != "it burns" ||
 		len(node["clean_step"].(map[string]any)) != 0 || len(node["driver_internal_info"].(map[string]any)) != 0 {
 		t.Errorf("%v", node)
+	}
+}
+
+// A mask that is given to a step is none of the secrets of the cleaning before.
+func TestCleanForgetsItsSecrets(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.conductor("conductor-1", "")
+	id := c.manageable(`{"driver": "fake-hardware", "deploy_interface": "fake", "bios_interface": "fake"}`)
+	for _, password := range []string{"s3cret", "******"} {
+		c.set(id, "provision_state", "manageable")
+		if got := c.verb(id, `{"target": "clean", "clean_steps": [{"interface": "bios", "step": "apply_configuration", "args": {"settings": [{"password": "`+password+`"}]}}]}`); got.status != 202 {
+			t.Fatalf("%d %s", got.status, got.fault)
+		}
+		n, err := baremetal.Nodes.Find(t.Context(), c.db.Pool, id, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known, err := nodes.Known(c.box, n); err != nil || !strings.Contains(fmt.Sprint(known), "password:"+password) {
+			t.Errorf("what is known of the node is %v, %v", known, err)
+		}
+		c.finish(id, operations.ResultFailed, steps.NodeOutcome{Failed: true}, &steps.Fault{Code: "Bad", Message: "it burns"})
 	}
 }

@@ -74,6 +74,10 @@ func (a *API) conceal(n, before *baremetal.Node) error {
 // hide puts the mask in the place of every secret below a value, and the secrets
 // into found.
 func hide(value any, path string, keys []string, old, found map[string]any) {
+	list, _ := value.([]any)
+	for i, inner := range list {
+		hide(inner, fmt.Sprintf("%s/%d", path, i), keys, old, found)
+	}
 	object, ok := value.(*pyjson.Object)
 	if !ok {
 		return

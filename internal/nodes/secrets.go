@@ -49,6 +49,10 @@ func Revealed(box *secrets.Box, n *baremetal.Node, field string, raw json.RawMes
 }
 
 func show(value any, path string, secrets map[string]any) {
+	list, _ := value.([]any)
+	for i, inner := range list {
+		show(inner, fmt.Sprintf("%s/%d", path, i), secrets)
+	}
 	object, ok := value.(*pyjson.Object)
 	if !ok {
 		return
