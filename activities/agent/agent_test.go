@@ -244,6 +244,41 @@ func TestRescue(t *testing.T) {
 	}
 }
 
+// A ramdisk that may have been told, and is not heard of any more, rescues: the answer of
+// one that listens to nobody can't be had again.
+func TestRescueWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.activities(w.DB)
+	in := steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "rescue", Command: steps.FinalizeRescue}
+	w.Machine.Put(sim.Off)
+	ask := func(what string, rescues bool) {
+		t.Helper()
+		out, err := a.Command(t.Context(), in)
+		if done := err == nil && out.State == steps.AgentDone; done != rescues || !done && !faults.Is(err, faults.Unavailable) {
+			t.Errorf("%s: %+v, %v", what, out, err)
+		}
+	}
+	heard := func(after string) {
+		t.Helper()
+		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET driver_internal_info = driver_internal_info || jsonb_build_object('agent_last_heartbeat',
+			to_char((SELECT sent_at + $1::interval FROM baremetal.acts) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'))`, after); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("one that was told nothing", false)
+	computetest.InTx(t, w.DB, func(tx store.Tx) error { return baremetal.NoteAct(t.Context(), tx, in.Of, in.Name, "a-boot 0") })
+	heard("-1 minute")
+	ask("one that was told now", false)
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.acts SET sent_at = sent_at - interval '6 minutes'`); err != nil {
+		t.Fatal(err)
+	}
+	heard("1 minute")
+	ask("one that was heard of since", false)
+	heard("-1 minute")
+	ask("one that is silent", true)
+}
+
 // Acts: each step is done twice, and killed before each of its round trips to the
 // database and done again. However often, the ramdisk is told once.
 func TestActs(t *testing.T) {

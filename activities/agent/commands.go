@@ -103,10 +103,15 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 	if err != nil {
 		return out, err
 	}
-	if in.Command == steps.FinalizeRescue && acts[in.Name].Answered {
-		return steps.AgentCommandOut{State: steps.AgentDone}, nil // it listens to nobody any more
+	act, told := acts[in.Name]
+	last := in.Command == steps.FinalizeRescue // it listens to nobody afterwards
+	if last && act.Answered {
+		return steps.AgentCommandOut{State: steps.AgentDone}, nil
 	}
 	boot, err := s.client.boot(ctx)
+	if last && told && s.retired(act, err) {
+		return steps.AgentCommandOut{State: steps.AgentDone}, nil
+	}
 	if err != nil {
 		return out, err
 	}
@@ -115,7 +120,7 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 		return out, err
 	}
 	place := spot{boot, len(list)}
-	if act, told := acts[in.Name]; told {
+	if told {
 		was, known := readSpot(act.About)
 		switch {
 		case !known || was.boot != boot || act.Answered && was.at >= len(list):
@@ -127,9 +132,9 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 	if len(list) > 0 && list[len(list)-1].Status == isRunning {
 		return steps.AgentCommandOut{State: steps.AgentRunning}, nil
 	}
-	told, err := s.tell(ctx, in, place)
-	if err == nil && in.Command == steps.FinalizeRescue && told.Status == isRunning {
-		told.Status = hasDone // what else there is to say it can't be asked any more
+	begun, err := s.tell(ctx, in, place)
+	if err == nil && last && begun.Status == isRunning {
+		begun.Status = hasDone // what else there is to say it can't be asked any more
 	}
 	if err != nil {
 		if faults.As(err).Code == "AgentInProgress" {
@@ -137,7 +142,17 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 		}
 		return out, err
 	}
-	return s.follow(ctx, *told, place.at)
+	return s.follow(ctx, *begun, place.at)
+}
+
+// silence is how long a ramdisk that runs is not heard of at most (api/baremetal,
+// heartbeat_timeout).
+const silence = 5 * time.Minute
+
+// retired says whether a ramdisk listens to nobody that was told so, and whose answer was
+// lost: it can't be reached, and was not heard of since.
+func (s *session) retired(told baremetal.Act, err error) bool {
+	return err != nil && steps.IsAgentUnreached(faults.As(err)) && told.Age > silence && !baremetal.RamdiskHeard(s.node).After(told.SentAt)
 }
 
 // spot is a place in the list of a ramdisk.

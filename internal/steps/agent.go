@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 
 	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
 )
 
 // AgentPhase is a part of what ramdisks can do: each has its own list of steps.
@@ -125,6 +127,11 @@ type AgentActivities interface {
 	// and what its ramdisk has. Errors: as Steps, and Invalid (a step that was asked for
 	// isn't there).
 	CleanPlan(context.Context, CleanPlanIn) (CleanPlanOut, error)
+}
+
+// IsAgentUnreached says whether a ramdisk may answer yet that has not answered.
+func IsAgentUnreached(f *faults.Error) bool {
+	return f.Kind == faults.Unavailable && f.Code == "AgentConnectionFailed"
 }
 
 // Agent is the family's caller.

@@ -291,7 +291,7 @@ func (c *cleaner) fault(err error) error {
 	switch f := saga.Reason(err); {
 	case f.Kind == faults.Superseded || isCancel(err):
 		return err
-	case f.Code == errTimeout.Code || isUnreached(f):
+	case f.Code == errTimeout.Code || steps.IsAgentUnreached(f):
 		return silentWhile(stepID(*c.at))
 	case provision.InRamdisk(c.at.Interface):
 		return faults.Wrap(err, f.Kind, f.Code, "Agent returned error for clean step %s on node %s : %s.", stepID(*c.at), c.Begun.Node.ID, f.Message)

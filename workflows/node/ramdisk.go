@@ -130,7 +130,7 @@ func tellIn(ctx workflow.Context, s *saga.Saga, kept bool, step string, works, w
 			out, err = steps.Agent.Command(ctx, s.Begun.Node.Group, in)
 			return err
 		})
-		unreached := err != nil && isUnreached(saga.Reason(err))
+		unreached := err != nil && steps.IsAgentUnreached(saga.Reason(err))
 		if err != nil && !unreached || err == nil && out.State != steps.AgentRunning {
 			break
 		}
@@ -168,11 +168,6 @@ func tellIn(ctx workflow.Context, s *saga.Saga, kept bool, step string, works, w
 
 // isCancel says whether a story ends because somebody has asked for that.
 func isCancel(err error) bool { return err != nil && saga.Reason(err).Code == saga.ErrCancelled.Code }
-
-// isUnreached says whether a ramdisk may answer yet that has not answered.
-func isUnreached(f *faults.Error) bool {
-	return f.Kind == faults.Unavailable && f.Code == "AgentConnectionFailed"
-}
 
 // agentLost is the verdict on a ramdisk that isn't the one that was told something.
 func agentLost(state steps.AgentState) error {

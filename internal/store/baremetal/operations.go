@@ -53,7 +53,7 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if n.DeployInterface != nil {
 		b.DeployInterface = *n.DeployInterface
 	}
-	b.RamdiskHeard = ramdiskHeard(n)
+	b.RamdiskHeard = RamdiskHeard(n)
 	if n.InspectInterface != nil {
 		b.InspectInterface = *n.InspectInterface
 	}
@@ -80,9 +80,9 @@ const heardLayout = "2006-01-02T15:04:05.000000"
 // Heard is a heartbeat's time as a node's row has it.
 func Heard(at time.Time) string { return at.UTC().Format(heardLayout) }
 
-// ramdiskHeard is when a node's ramdisk was heard of last; zero if it wasn't since it
+// RamdiskHeard is when a node's ramdisk was heard of last; zero if it wasn't since it
 // was booted.
-func ramdiskHeard(n *Node) time.Time {
+func RamdiskHeard(n *Node) time.Time {
 	var known struct {
 		URL       string `json:"agent_url"`
 		Heartbeat string `json:"agent_last_heartbeat"`
