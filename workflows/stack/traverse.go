@@ -182,7 +182,9 @@ func (t *traversal) begin() error {
 func (t *traversal) due(instant bool) []int {
 	now := workflow.Now(t.ctx)
 	nodes := t.walk.Ready()
-	for node, at := range t.waiting { //workflowcheck:ignore // sorted below
+	// They are sorted below.
+	//workflowcheck:ignore
+	for node, at := range t.waiting {
 		if !at.After(now) {
 			nodes = append(nodes, node)
 		}
@@ -254,7 +256,9 @@ func (t *traversal) await() {
 	})
 	selector.AddReceive(workflow.GetSignalChannel(t.ctx, steps.Knock), func(c workflow.ReceiveChannel, _ bool) {
 		c.Receive(t.ctx, nil)
-		for node := range t.waiting { //workflowcheck:ignore // each is set alike
+		// Each is set alike.
+		//workflowcheck:ignore
+		for node := range t.waiting {
 			t.waiting[node] = workflow.Now(t.ctx)
 		}
 	})
@@ -273,7 +277,9 @@ func (t *traversal) await() {
 
 // first is when the first of the nodes that wait is to be asked again.
 func (t *traversal) first() (at time.Time, waits bool) {
-	for _, one := range t.waiting { //workflowcheck:ignore // the least of all
+	// It is the least of all.
+	//workflowcheck:ignore
+	for _, one := range t.waiting {
 		if !waits || one.Before(at) {
 			at, waits = one, true
 		}
