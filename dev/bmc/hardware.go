@@ -313,6 +313,7 @@ func fetch(ctx context.Context, from string, to io.Writer, most int64) (int64, e
 	}
 	defer func() { _ = resp.Body.Close() }() // it has been read
 	if resp.StatusCode != http.StatusOK {
+		//lint:ignore ST1005 the agent's own words
 		return 0, fmt.Errorf("Received status code %d from %s, expected 200", resp.StatusCode, from)
 	}
 	return io.Copy(to, io.LimitReader(resp.Body, most))

@@ -112,10 +112,11 @@ func (c *Cloud) pending(ctx context.Context, op engine.Operation, n int) (text s
 	if n >= unfinished {
 		return ""
 	}
-	told, err := c.Temporal.DescribeWorkflowExecution(ctx, op.ID, "")
+	described, err := c.Temporal.DescribeWorkflow(ctx, op.ID, "")
 	if err != nil {
 		return "\n    its workflow: " + cut(err.Error())
 	}
+	told := described.RawResponse
 	if w := told.GetPendingWorkflowTask(); w != nil {
 		text += fmt.Sprintf("\n    a workflow task, %s, attempt %d, scheduled %s ago", w.GetState(), w.GetAttempt(), ago(w.GetScheduledTime().AsTime()))
 	}

@@ -106,11 +106,7 @@ func compare(t *testing.T, at string, got Ordered[*Property], want map[string]*w
 		if !value.Equal(value.Of(p.Default), value.Of(w.Default)) {
 			t.Errorf("%s.%s is %v by default, want %v", at, name, p.Default, w.Default)
 		}
-		var constraints []map[string]any
-		for _, c := range w.Constraints {
-			constraints = append(constraints, c)
-		}
-		if a, b := value.Of(plain(p.Described())), value.Of(plain(constraints)); !value.Equal(a, b) {
+		if a, b := value.Of(plain(p.Described())), value.Of(plain(w.Constraints)); !value.Equal(a, b) {
 			t.Errorf("%s.%s has the constraints %.200s, want %.200s", at, name, value.JSON(a, true), value.JSON(b, true))
 		}
 		if reflect.ValueOf(w.Schema).Len() > 0 || len(p.Schema.Names) > 0 {

@@ -41,8 +41,8 @@ type Incident struct {
 type ending int
 
 const (
-	// anyEnd: done or failed, as the story has it.
-	anyEnd ending = iota
+	// Without a name it is any: done or failed, as the story has it.
+	_ ending = iota
 	// sameEnd: the same as without it.
 	sameEnd
 	// cancelled: undone, if the operation can be.

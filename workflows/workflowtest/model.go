@@ -83,6 +83,7 @@ type Refuser interface {
 // Mover is a world whose resource is shown to be elsewhere from a step on.
 type Mover interface{ Move(steps.NodeMove) }
 
+//lint:ignore U1000 it is what makes a world with a Model in it Modelled
 func (m *Model) model() *Model { return m }
 
 // Spec is the kind's.

@@ -236,11 +236,11 @@ func (r Recital[W]) tell(t *testing.T, c client.Client, id string, w Modelled) {
 		t.Fatal(err)
 	}
 	ended := run.Get(ctx, nil)
-	described, err := c.DescribeWorkflowExecution(ctx, id, "")
+	described, err := c.DescribeWorkflow(ctx, id, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := described.GetWorkflowExecutionInfo().GetStatus(); status != r.Status || w.End() != r.Ends {
+	if status := described.Status; status != r.Status || w.End() != r.Ends {
 		t.Fatalf("Temporal shows %s (%v), and it ended as %q", status, ended, w.End())
 	}
 }

@@ -108,12 +108,12 @@ func (r *Run) Knock(t *testing.T) {
 func (r *Run) Reset(t *testing.T) {
 	t.Helper()
 	const firstTaskCompleted = 4
-	described, err := r.Client.DescribeWorkflowExecution(t.Context(), r.id, "")
+	described, err := r.Client.DescribeWorkflow(t.Context(), r.id, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = r.Client.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace: r.namespace, WorkflowExecution: described.GetWorkflowExecutionInfo().GetExecution(),
+		Namespace: r.namespace, WorkflowExecution: described.RawResponse.GetWorkflowExecutionInfo().GetExecution(),
 		Reason: "by hand", RequestId: "reset", WorkflowTaskFinishEventId: firstTaskCompleted,
 	})
 	if err != nil {
@@ -127,11 +127,11 @@ func (r *Run) End(t *testing.T) enums.WorkflowExecutionStatus {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	err := r.Client.GetWorkflow(ctx, r.id, "").Get(ctx, nil)
-	described, describeErr := r.Client.DescribeWorkflowExecution(t.Context(), r.id, "")
+	described, describeErr := r.Client.DescribeWorkflow(t.Context(), r.id, "")
 	if describeErr != nil {
 		t.Fatalf("%v; the workflow ended with %v", describeErr, err)
 	}
-	return described.GetWorkflowExecutionInfo().GetStatus()
+	return described.Status
 }
 
 // Check holds the world against the rules (check.go) once the workflow has closed.

@@ -44,6 +44,7 @@ type lexer struct {
 }
 
 func (l *lexer) fail(format string, args ...any) error {
+	//lint:ignore ST1005 the original's words
 	return fmt.Errorf("Lexical error: %s at position %d of expression %s", fmt.Sprintf(format, args...), l.at, value.Short(l.text, 200))
 }
 
