@@ -78,7 +78,7 @@ func (c *cloud) writeNodes(service *bmc.Service, password string) error {
 	var nodes []map[string]any
 	for _, m := range service.Machines {
 		nodes = append(nodes, map[string]any{
-			"name": "node-" + m.ID, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "direct", "resource_class": "baremetal",
+			"name": "node-" + m.ID, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "direct", "rescue_interface": "agent", "resource_class": "baremetal",
 			"driver_info": map[string]any{"redfish_address": service.URL(), "redfish_system_id": "/redfish/v1/Systems/" + m.ID,
 				"redfish_username": bmcUser, "redfish_password": password, "redfish_verify_ca": service.CAFile},
 			"ports": []map[string]any{{"address": m.MAC}},

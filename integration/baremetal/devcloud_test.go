@@ -17,8 +17,8 @@ import (
 )
 
 // TestTheDevelopmentCloud is what `holdfast dev --baremetal` says that one can do with
-// it: its nodes are enrolled by the file that it wrote, and one is deployed and
-// undeployed, by the real command line.
+// it: its nodes are enrolled by the file that it wrote, and one is deployed, rescued
+// and undeployed, by the real command line.
 func TestTheDevelopmentCloud(t *testing.T) {
 	binary, err := cloud.Binary()
 	if err != nil {
@@ -77,5 +77,6 @@ func TestTheDevelopmentCloud(t *testing.T) {
 	}
 	openstack(set...)
 	openstack("node", "deploy", "node-2", "--wait", "120")
+	openstack("node", "rescue", "node-2", "--rescue-password", "s3cret", "--wait", "120")
 	openstack("node", "undeploy", "node-2", "--wait", "120")
 }
