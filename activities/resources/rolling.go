@@ -77,16 +77,27 @@ func (r rolling) batches() []batch {
 	return all
 }
 
-// paused is for how long nothing is done after one of the batches.
-func (r rolling) paused(at int) time.Duration {
+// pauses is after how many of the batches, the first ones, nothing is done for a while.
+func (r rolling) pauses() int {
 	last := len(r.batches()) - 1
 	if r.Settles {
 		last--
 	}
-	if at >= last {
+	return max(last, 0)
+}
+
+// paused is for how long nothing is done after one of the batches.
+func (r rolling) paused(at int) time.Duration {
+	if at >= r.pauses() {
 		return 0
 	}
 	return r.Pause
+}
+
+// outlasts says whether the pauses alone take as long as a stack may.
+func (r rolling) outlasts(timeout time.Duration) bool {
+	paused := float64(r.pauses()) * r.Pause.Seconds() // more than a duration may hold
+	return paused > 0 && paused >= timeout.Seconds()
 }
 
 // progress is how far a change has come.
@@ -144,11 +155,7 @@ func (n nested) progress(ctx context.Context, c *Call, kind operations.Kind) (p 
 	if p.rolling, err = n.rolls(c, now); err != nil {
 		return p, err
 	}
-	pauses := time.Duration(0)
-	for at := range p.batches() {
-		pauses += p.paused(at)
-	}
-	if pauses > 0 && pauses >= c.parent.Timeout() {
+	if p.outlasts(c.parent.Timeout()) {
 		return p, faults.New(faults.Invalid, hot.ValueError, "The current update policy will result in stack update timeout.")
 	}
 	return p, p.keep(c)

@@ -3,6 +3,7 @@ package resources
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // The batches are those that openstack-heat 27.0.1 gives for the same.
@@ -32,6 +33,31 @@ func TestBatches(t *testing.T) {
 		r.Spare = false
 		if got := fmt.Sprint(r.batches()); got != one.plain {
 			t.Errorf("%+v: %s, want %s", r, got, one.plain)
+		}
+	}
+}
+
+// Pauses that no duration holds together are too long, too; and as many batches as
+// there may be are summed up at once.
+func TestPausesOutlastATimeout(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		members int
+		pause   time.Duration
+		want    bool
+	}{
+		{1, seconds(1e9), false},
+		{2, seconds(1e9), true},
+		{11, seconds(1e9), true},
+		{mostMembers, seconds(1e9), true},
+		{mostMembers, seconds(0), false},
+		{4, 20 * time.Minute, true},
+		{3, 20 * time.Minute, false},
+		{mostMembers, time.Millisecond, false},
+	} {
+		r := rolling{To: one.members, Most: 1, Pause: one.pause, Spare: true}
+		if got := r.outlasts(time.Hour); got != one.want {
+			t.Errorf("%d pauses of %s outlast an hour: %t", r.pauses(), one.pause, got)
 		}
 	}
 }

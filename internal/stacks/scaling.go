@@ -68,7 +68,7 @@ var rules = map[string]func(d *Definition, properties *value.Map) error{
 
 func invalid(why string) error { return &hot.Error{Class: hot.ValidationFailed, Message: why} }
 
-// float is a value as a number, if it is one.
+// float is a value as a number, if it is one that a number holds.
 func float(v any) (float64, bool) {
 	n, err := value.ToNumber(v)
 	if v == nil || err != nil {
