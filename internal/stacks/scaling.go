@@ -3,6 +3,7 @@ package stacks
 // Scaling: groups whose members come and go by policies.
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ var rules = map[string]func(d *Definition, properties *value.Map) error{
 
 func invalid(why string) error { return &hot.Error{Class: hot.ValidationFailed, Message: why} }
 
-// float is a value as a number, if it is one that a number holds.
+// float is a value as a number, if it is one; what no number holds is the largest.
 func float(v any) (float64, bool) {
 	n, err := value.ToNumber(v)
 	if v == nil || err != nil {
@@ -78,7 +79,7 @@ func float(v any) (float64, bool) {
 		return f, true
 	}
 	f, err := strconv.ParseFloat(value.Str(n), 64)
-	return f, err == nil
+	return max(min(f, math.MaxFloat64), -math.MaxFloat64), err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // The ways in which a policy says by how much.
@@ -133,10 +134,12 @@ func (a Adjustment) Of(size int, properties *value.Map) int {
 	return Sized(after, properties)
 }
 
-// Sized is a number of members within the bounds of a group's properties.
+// Sized is a number of members within the bounds of a group's properties; more than
+// any group has are alike.
 func Sized(n float64, properties *value.Map) int {
+	const most = math.MaxInt32
 	of := func(name string) float64 { v, _ := properties.Get(name); n, _ := float(v); return n }
-	return int(max(min(n, of("max_size")), of("min_size")))
+	return int(min(max(min(n, of("max_size")), of("min_size")), most))
 }
 
 // ScaledMember is what a group that is scaled says of each of its members.

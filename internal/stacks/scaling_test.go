@@ -2,6 +2,8 @@ package stacks
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +37,28 @@ func TestAdjustment(t *testing.T) {
 		group := value.NewMap("min_size", value.Int(one.least), "max_size", value.Int(one.most))
 		if got := AdjustmentOf(policy).Of(one.size, group); got != one.is {
 			t.Errorf("%+v: %d", one, got)
+		}
+	}
+}
+
+// What no number holds is as much as the largest, of which no group has as many.
+func TestHostileAdjustment(t *testing.T) {
+	t.Parallel()
+	huge := "1" + strings.Repeat("0", 400)
+	for _, by := range []any{huge, "1e308", 1e300, "1e12"} {
+		for _, sign := range []string{"", "-"} {
+			for _, typ := range []string{exactCapacity, percentChange, "change_in_capacity"} {
+				for _, most := range []any{value.Int(5), huge, 1e300} {
+					for _, size := range []int{0, 3} {
+						policy := value.NewMap("adjustment_type", typ, "scaling_adjustment", sign+value.Str(by), "min_adjustment_step", huge)
+						got := AdjustmentOf(policy).Of(size, value.NewMap("min_size", value.Int(1), "max_size", most))
+						switch {
+						case got < 1, got > math.MaxInt32, value.Equal(most, value.Int(5)) && got > 5, sign == "-" && got != 1:
+							t.Errorf("%s%v %s of %d, at most %v: %d", sign, by, typ, size, most, got)
+						}
+					}
+				}
+			}
 		}
 	}
 }
