@@ -225,7 +225,13 @@ func TestEnvironmentBombs(t *testing.T) {
 		fmt.Fprintf(&wild, "  'A%d*': 'A%d*'\n", i%10, (i+1)%10)
 		fmt.Fprintf(&wild, "  'B%d': B%d\n", i, i+1)
 	}
+	var many strings.Builder
+	many.WriteString("resource_registry:\n  resources:\n")
+	for i := range 4_000 {
+		fmt.Fprintf(&many, "    '*a%d?': {hooks: pre-create}\n", i)
+	}
 	for name, text := range map[string]string{
+		"many":      many.String(),
 		"aliases":   strings.Replace(laughs(), wallaby, "", 1),
 		"nesting":   "resource_registry: " + strings.Repeat("{a: ", 50_000),
 		"wildcards": wild.String(),
@@ -237,7 +243,9 @@ func TestEnvironmentBombs(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			e.Registry.HasHook(strings.Repeat("a", 10_000), "pre-create")
+			for range 100 { // a resource is looked up over and over
+				e.Registry.HasHook(strings.Repeat("a", 10_000), "pre-create")
+			}
 			_, err = e.Registry.Find("B0", "r", nil)
 			return err
 		}); why != "" {

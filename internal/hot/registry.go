@@ -4,10 +4,10 @@ package hot
 // single resources; and the hooks and restrictions of resources.
 
 import (
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"holdfast.dev/internal/hot/value"
 )
@@ -21,6 +21,10 @@ type Registry struct {
 	// types are types and wildcards by name, resources the same and more for
 	// single resources.
 	types, resources *value.Map
+
+	// known are settings that were looked up, by resource and name.
+	mu    sync.Mutex
+	known map[[2]string][]string
 }
 
 // forResources is the key of the part about single resources.
@@ -232,8 +236,14 @@ func (r *Registry) candidates(typ, resource string) []string {
 }
 
 // settings are the hooks or restricted actions of a resource, by all names and
-// patterns that match its name.
+// patterns that match its name. There may be many of those: they are looked up once.
 func (r *Registry) settings(resource, name string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := [2]string{resource, name}
+	if found, known := r.known[asked]; known {
+		return found
+	}
 	found := []string{}
 	for i := range r.resources.Len() {
 		key, v := r.resources.At(i)
@@ -247,6 +257,10 @@ func (r *Registry) settings(resource, name string) []string {
 			}
 		}
 	}
+	if r.known == nil {
+		r.known = map[[2]string][]string{}
+	}
+	r.known[asked] = found
 	return found
 }
 
@@ -285,47 +299,20 @@ func (r *Registry) child(without, resource string) *Registry {
 		return c
 	}
 	inner := &value.Map{}
+	add := func(of *value.Map) {
+		for i := range of.Len() {
+			inner.Set(of.At(i))
+		}
+	}
 	for i := range c.resources.Len() {
 		key, v := c.resources.At(i)
 		if of, ok := v.(*value.Map); ok && matchesName(value.Str(key), resource) {
-			inner = overlaid(inner, of)
+			add(of)
 		}
 	}
 	if own, ok := argumentOf(c.resources, resource).(*value.Map); ok {
-		inner = overlaid(inner, own)
+		add(own)
 	}
 	c.resources = inner
 	return c
-}
-
-// matchesName says whether a shell pattern matches a whole name.
-func matchesName(pattern, name string) bool {
-	if !strings.ContainsAny(pattern, "*?[") {
-		return pattern == name
-	}
-	var b strings.Builder
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; c {
-		case '*':
-			b.WriteString(".*")
-		case '?':
-			b.WriteByte('.')
-		case '[':
-			end := strings.IndexByte(pattern[i+1:], ']')
-			if end <= 0 {
-				b.WriteString(`\[`)
-				continue
-			}
-			set := strings.ReplaceAll(pattern[i+1:i+1+end], `\`, `\\`)
-			if rest, negated := strings.CutPrefix(set, "!"); negated {
-				set = "^" + rest
-			}
-			b.WriteString("[" + set + "]")
-			i += end + 1
-		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
-		}
-	}
-	re, err := regexp.Compile(`(?s)\A(?:` + b.String() + `)\z`)
-	return err == nil && re.MatchString(name)
 }
