@@ -32,31 +32,42 @@ func files(t *testing.T) (url string, sum func(name string) string) {
 	return s.URL, func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content(name)))) }
 }
 
-// TestALife is a machine's way from the rack to an instance, to another and back: it is
-// verified, inspected, cleaned by its ramdisk, deployed with a config drive, rebuilt,
-// rescued, taken over by another row, undeployed and cleaned by hand.
-func TestALife(t *testing.T) {
-	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{
+// withMachine is a cloud with a machine.
+func withMachine(t *testing.T) *cloud.Cloud {
+	t.Helper()
+	return cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{
 		"baremetal.enabled_rescue_interfaces": []string{"agent", "no-rescue"},
 		"dev.static_tokens": []map[string]any{
 			{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
 			{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},
 		}}})
-	o, machine := start(t, c), c.BMC.Machines[0]
-	at, sum := files(t)
-	info := []string{"redfish_address=" + c.BMC.URL(), "redfish_system_id=/redfish/v1/Systems/1", "redfish_username=" + cloud.BMCUser,
-		"redfish_password=" + cloud.BMCPassword, "redfish_verify_ca=" + c.BMC.CAFile,
-		"deploy_kernel=" + at + "/kernel", "deploy_ramdisk=" + at + "/ramdisk", "bootloader=" + at + "/esp",
-		"rescue_kernel=" + at + "/kernel", "rescue_ramdisk=" + at + "/ramdisk"}
+}
+
+// enrollment is the command by which the machine is enrolled as m1, to be booted from
+// files that are at an address.
+func enrollment(c *cloud.Cloud, at string) []string {
 	command := []string{"node", "create", "--driver", "redfish", "--name", "m1", "--boot-interface", "redfish-virtual-media", "--deploy-interface", "direct",
 		"--inspect-interface", "redfish", "--rescue-interface", "agent"}
-	for _, i := range info {
-		command = append(command, "--driver-info", i)
+	for _, info := range []string{"redfish_address=" + c.BMC.URL(), "redfish_system_id=/redfish/v1/Systems/1", "redfish_username=" + cloud.BMCUser,
+		"redfish_password=" + cloud.BMCPassword, "redfish_verify_ca=" + c.BMC.CAFile,
+		"deploy_kernel=" + at + "/kernel", "deploy_ramdisk=" + at + "/ramdisk", "bootloader=" + at + "/esp",
+		"rescue_kernel=" + at + "/kernel", "rescue_ramdisk=" + at + "/ramdisk"} {
+		command = append(command, "--driver-info", info)
 	}
+	return command
+}
+
+// TestALife is a machine's way from the rack to an instance, to another and back: it is
+// verified, inspected, cleaned by its ramdisk, deployed with a config drive, rebuilt,
+// rescued, taken over by another row, undeployed and cleaned by hand.
+func TestALife(t *testing.T) {
+	c := withMachine(t)
+	o, machine := start(t, c), c.BMC.Machines[0]
+	at, sum := files(t)
 	var node map[string]any
 	enroll := func() {
 		t.Helper()
-		o.does(&node, command...)
+		o.does(&node, enrollment(c, at)...)
 		o.does(nil, "port", "create", machine.MAC, "--node", node["uuid"].(string)) // by which its ramdisk says which node it is
 		o.does(nil, "node", "manage", "m1", "--wait", "60")
 	}
@@ -194,7 +205,7 @@ func TestALife(t *testing.T) {
 }
 
 // password is what the machine's user enters its rescue by.
-const password = "canary-rescue-password"
+const password = "s3cret"
 
 // driveText is what a config drive says of the machine.
 func driveText(name string, image []byte) (string, error) {
