@@ -143,3 +143,30 @@ func TestScalingUpdate(t *testing.T) {
 	}
 	w.end("UPDATE", "COMPLETE")
 }
+
+// A group that is being scaled while its parent is changed is changed as that says: the
+// operation that scales it does nothing more, since the template is another's by then.
+func TestScaleIsTakenOver(t *testing.T) {
+	t.Parallel()
+	w := scalableMade(t)
+	inner := *w
+	inner.fence = w.scale(4)
+	if _, err := w.on(w.db).Scale(t.Context(), steps.ScaleIn{Fence: inner.fence}); err != nil {
+		t.Fatal(err)
+	}
+	plan := inner.plan(steps.Make)
+	w.ask(strings.NewReplacer("desired_capacity: 2, ", "", "max_size: 4", "max_size: 1").Replace(scalable))
+	group := w.plan(steps.Make).IDs[0]
+	w.batch(steps.Make, group)
+	if out := inner.batch(steps.Make, plan.IDs...); !out.CancelRequested || len(out.Done) > 0 || len(out.Waiting) == 0 {
+		t.Errorf("%+v", out)
+	}
+	if _, err := w.on(w.db).Scaled(t.Context(), steps.ScaledIn{Fence: inner.fence}); err != nil {
+		t.Fatal(err)
+	}
+	inner.cancelled("UPDATE")
+	if told, failed := w.batches(group); failed != "" || len(told) != 1 || w.values("g") != "first" || w.read("current_size") != "1" {
+		t.Errorf("%q, %s, %s members: %s", told, failed, w.read("current_size"), w.values("g"))
+	}
+	w.end("UPDATE", "COMPLETE")
+}

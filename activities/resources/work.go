@@ -217,6 +217,9 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	case r == nil, r.DoneIn == s.traversal && id > 0, id < 0 && s.stays(r):
 		s.out.Done = append(s.out.Done, id)
 		return nil, nil
+	case s.input.Scale != nil && s.out.CancelRequested: // the template may be another's by now
+		s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: soon})
+		return nil, nil
 	case r.WakeAt != nil && r.WakeAt.After(s.now):
 		s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: r.WakeAt.Sub(s.now)})
 		return nil, nil
