@@ -1,8 +1,9 @@
 package agent
 
-// What a node is cleaned by, once its ramdisk says what it has.
+// What a node is cleaned or serviced by, once its ramdisk says what it has.
 
 import (
+	"cmp"
 	"context"
 
 	"holdfast.dev/internal/engine"
@@ -17,7 +18,9 @@ import (
 // CleanPlan is idempotent: asked again, it writes the same. Errors: as in
 // steps.AgentActivities.
 func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out steps.CleanPlanOut, err error) {
-	said, err := a.Steps(ctx, steps.AgentStepsIn{Fence: in.Fence, Phase: steps.AgentClean})
+	asked := cmp.Or(in.Phase, steps.AgentClean)
+	phase := provision.Phase(asked)
+	said, err := a.Steps(ctx, steps.AgentStepsIn{Fence: in.Fence, Phase: asked})
 	if err != nil {
 		return out, err
 	}
@@ -37,25 +40,25 @@ func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out s
 		if err != nil {
 			return err
 		}
-		plan, err := nodes.CleanPlan(n, offered, in.Asked)
+		plan, err := nodes.Plan(n, phase, offered, in.Asked)
 		if err != nil {
 			return err
 		}
-		if err := baremetal.KeepInternal(ctx, tx, n.UUID, map[string]any{nodes.CleanSteps: plan}); err != nil {
+		if err := baremetal.KeepInternal(ctx, tx, n.UUID, map[string]any{phase.List(): plan}); err != nil {
 			return err
 		}
 		if n, err = baremetal.Nodes.Find(ctx, tx, n.UUID, false); err != nil {
 			return err
 		}
-		out.Steps, err = baremetal.StepsOf(n)
+		out.Steps, err = baremetal.StepsOf(n, phase)
 		return err
 	})
 	return out, err
 }
 
-// stored is one of the steps in the node's row.
-func (s *session) stored(at int) (map[string]any, error) {
-	list, _ := s.known[nodes.CleanSteps].([]any)
+// stored is one of a phase's steps in the node's row.
+func (s *session) stored(phase steps.AgentPhase, at int) (map[string]any, error) {
+	list, _ := s.known[provision.Phase(phase).List()].([]any)
 	if at < 0 || at >= len(list) {
 		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "node %s has no such step any more", s.node.UUID)
 	}

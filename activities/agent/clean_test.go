@@ -104,7 +104,37 @@ func TestStepsHaveSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close(t.Context())
-	if told, err := s.stored(0); err != nil || fmt.Sprint(told["args"]) != "map[keys:[map[password:s3cret]]]" || strings.Contains(string(w.Row().DriverInternalInfo), "s3cret") {
+	if told, err := s.stored(steps.AgentClean, 0); err != nil || fmt.Sprint(told["args"]) != "map[keys:[map[password:s3cret]]]" || strings.Contains(string(w.Row().DriverInternalInfo), "s3cret") {
 		t.Errorf("%v, %v", told, err)
+	}
+}
+
+// A node in service has what its ramdisk has for that, and is told which phase it is.
+func TestWhatIsServiced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.activities(w.DB)
+	asks := func(list string) {
+		t.Helper()
+		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET deploy_interface = 'direct', provision_state = 'servicing',
+			driver_internal_info = driver_internal_info || jsonb_build_object('service_steps', $1::jsonb)`, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := steps.CleanPlanIn{Fence: w.Fence, Phase: steps.AgentService, Asked: true}
+	asks(`[{"interface": "deploy", "step": "erase_devices"}]`)
+	if _, err := a.CleanPlan(t.Context(), in); !faults.Is(err, faults.Invalid) || faults.As(err).Message != "Cannot service node "+w.Node.UUID+
+		": node does not support this service step: {'interface': 'deploy', 'step': 'erase_devices'}" {
+		t.Errorf("%v", err)
+	}
+	asks(`[{"interface": "deploy", "step": "burnin_cpu"}]`)
+	if out, err := a.CleanPlan(t.Context(), in); err != nil || len(out.Steps) != 1 || out.Steps[0] != (steps.CleanStep{Interface: "deploy", Step: "burnin_cpu"}) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	row := 0
+	told := steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "service/0", Phase: steps.AgentService, Row: &row,
+		Step: &steps.NodeStep{Interface: "deploy", Step: "burnin_cpu"}}
+	if out, err := w.command(told); err != nil || out.State != steps.AgentDone || fmt.Sprint(w.Machine.Did()) != "[burnin_cpu]" {
+		t.Errorf("%+v, %v, %v", out, err, w.Machine.Did())
 	}
 }

@@ -207,7 +207,7 @@ func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name stri
 	step := map[string]any{"interface": in.Step.Interface, "step": in.Step.Step, "priority": in.Step.Priority, "args": in.Step.Args,
 		"reboot_requested": in.Step.RebootRequested, "abortable": in.Step.Abortable}
 	if in.Row != nil {
-		if step, err = s.stored(*in.Row); err != nil {
+		if step, err = s.stored(in.Phase, *in.Row); err != nil {
 			return "", nil, err
 		}
 	}

@@ -285,6 +285,9 @@ func TestCleanStep(t *testing.T) {
 		_, err := w.activities(db).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.Fence})
 		return err
 	})
+	if _, err := w.activities(w.DB).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.Fence, Phase: steps.AgentService}); !faults.Is(err, faults.Invalid) {
+		t.Errorf("a step of cleaning is one of service: %v", err)
+	}
 	for _, index := range []int{-1, 1, 2} {
 		if _, err := w.activities(w.DB).CleanStep(t.Context(), steps.CleanStepIn{Fence: w.Fence, Index: index}); !faults.Is(err, faults.Invalid) {
 			t.Errorf("%d: %v", index, err)

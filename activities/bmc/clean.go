@@ -1,8 +1,9 @@
 package bmc
 
-// The steps of cleaning.
+// The steps of cleaning and of service.
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -20,11 +21,12 @@ func (a *Activities) CleanStep(ctx context.Context, in steps.CleanStepIn) (steps
 	if err != nil {
 		return steps.CleanStepOut{}, err
 	}
-	all, err := baremetal.StepsOf(n)
+	phase := provision.Phase(cmp.Or(in.Phase, steps.AgentClean))
+	all, err := baremetal.StepsOf(n, phase)
 	if err != nil {
 		return steps.CleanStepOut{}, err
 	}
-	known := provision.CleanSteps(nodes.Interfaces(n))
+	known := phase.Steps(nodes.Interfaces(n))
 	if in.Index < 0 || in.Index >= len(all) || !slices.ContainsFunc(known, func(s provision.Step) bool {
 		return s.Interface == all[in.Index].Interface && s.Name == all[in.Index].Step
 	}) {

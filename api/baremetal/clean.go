@@ -1,6 +1,6 @@
 package baremetal
 
-// The verbs provide and clean: which steps a node is cleaned by.
+// The verbs provide, clean and service: which steps are done to a node.
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
-	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -35,38 +34,76 @@ func (a *API) automated(n *baremetal.Node) (due []map[string]any, in steps.Clean
 		if in.Ramdisk = nodes.Ramdisk(n); in.Ramdisk {
 			return nil, in
 		}
-		for _, s := range provision.Automated(provision.CleanSteps(nodes.Interfaces(n))) {
+		for _, s := range provision.Automated(provision.PhaseClean.Steps(nodes.Interfaces(n))) {
 			due = append(due, nodes.StoredStep(s, nil))
 		}
 	}
 	return due, in
 }
 
-// clean does to a node what a user asks for. What its interfaces don't have is
-// found by the operation, as in the original, which asks the ramdisk first.
+// clean does to a node what a user asks for.
 func clean(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
-	wanted, err := wantedSteps(r, tx, n, all)
+	wanted, err := wantedSteps(r, tx, n, all, provision.PhaseClean, all.cleanSteps)
 	if err != nil {
 		return begun{}, err
 	}
 	if err := unheld(n); err != nil {
 		return begun{}, err
 	}
+	if err := a.mayHaveSteps(n, "cleaning", "cleaning"); err != nil {
+		return begun{}, err
+	}
+	due, in := planned(n, all, provision.PhaseClean, wanted)
+	return a.cleans(r, tx, n, due, provision.EventClean, provision.Manageable, operations.NodeClean, in)
+}
+
+// service does it to a node that has an instance. One that holds gives way to another.
+func service(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
+	wanted, err := wantedSteps(r, tx, n, all, provision.PhaseService, all.serviceSteps)
+	if err != nil {
+		return begun{}, err
+	}
+	if err := mayFollow(n, operations.NodeService); err != nil {
+		return begun{}, err
+	}
+	if err := a.mayHaveSteps(n, "service", "servicing"); err != nil {
+		return begun{}, err
+	}
+	due, in := planned(n, all, provision.PhaseService, wanted)
+	return a.cleans(r, tx, n, due, provision.EventService, provision.Active, operations.NodeService, in)
+}
+
+// quitService: the instance of a node whose service has failed runs again already.
+func quitService(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
 	if n.Maintenance {
-		return begun{}, faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", "cleaning", n.UUID)
+		return begun{}, faults.New(faults.Conflict, "InvalidState", "Can not abort service on node \"%s\" while it is in maintenance mode. "+
+			"Please remove the node from maintenance prior to issuing the request to abort the service operation.", n.UUID)
+	}
+	return moved(a, r, tx, n, all)
+}
+
+// mayHaveSteps refuses a node to which none can be done; what they are for has a name in
+// each of the two refusals.
+func (a *API) mayHaveSteps(n *baremetal.Node, operation, doing string) error {
+	if n.Maintenance {
+		return faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", operation, n.UUID)
 	}
 	if err := nodes.MayBeReached(a.Secrets, n); err != nil {
 		f := faults.As(err)
-		return begun{}, faults.Wrap(err, f.Kind, f.Code, "Validation of node %s for cleaning failed: %s", n.UUID, f.Message)
+		return faults.Wrap(err, f.Kind, f.Code, "Validation of node %s for %s failed: %s", n.UUID, doing, f.Message)
 	}
+	return nil
+}
+
+// planned is what is to be done of what a user asks for. What a node's interfaces don't
+// have is found by the operation, as in the original, which asks the ramdisk first.
+func planned(n *baremetal.Node, all *asked, phase provision.Phase, wanted []wantedStep) (due []map[string]any, in steps.CleanInput) {
 	asks := make([]provision.Wanted, len(wanted))
 	for i, w := range wanted {
 		asks[i] = w.Wanted
 	}
 	disabled := all.disableRamdisk != nil && *all.disableRamdisk
-	done, wrong := provision.Clean(asks, provision.CleanSteps(nodes.Interfaces(n)), disabled)
-	var in steps.CleanInput
-	var due []map[string]any
+	done, wrong := phase.Fit(asks, phase.Steps(nodes.Interfaces(n)), disabled)
 	boots := !disabled && nodes.Ramdisk(n)
 	switch needs := len(wrong) > 0 || slices.ContainsFunc(done, func(s provision.Step) bool { return s.Ramdisk }); {
 	case boots && needs:
@@ -75,19 +112,20 @@ func clean(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) 
 			due = append(due, nodes.StoredStep(provision.Step{Interface: w.Interface, Name: w.Name}, w.told()))
 		}
 	case len(wrong) > 0:
-		in.Refused = fmt.Sprintf("Cannot clean node %s: %s", n.UUID, strings.Join(wrong, "; "))
+		in.Refused = fmt.Sprintf("Cannot %s node %s: %s", phase, n.UUID, strings.Join(wrong, "; "))
 	default:
 		for i, s := range done {
 			due = append(due, nodes.StoredStep(s, wanted[i].told()))
 		}
 	}
-	return a.cleans(r, tx, n, due, provision.EventClean, provision.Manageable, operations.NodeClean, in)
+	return due, in
 }
 
 // cleans writes the steps in the node's row, their secrets sealed, and has the
 // operation begin that does them.
 func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[string]any, event provision.Event, target provision.State,
 	kind operations.Kind, in steps.CleanInput) (begun, error) {
+	shown, _ := provision.Next(n.ProvisionState, event)
 	who, err := a.starts(r, tx, n, event, target, kind, in)
 	if err != nil {
 		return begun{}, err
@@ -96,168 +134,13 @@ func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[
 	if err != nil {
 		return begun{}, err
 	}
-	delete(info, "clean_step_index")
-	delete(info, nodes.CleanSteps)
-	if n, err = a.setInternal(r, tx, n, info); err == nil && due != nil { // without the secrets of what was cleaned before
-		info[nodes.CleanSteps] = due
+	for _, phase := range provision.Phases() {
+		delete(info, phase.List())
+		delete(info, phase.Index())
+	}
+	if n, err = a.setInternal(r, tx, n, info); err == nil && due != nil { // without the secrets of what was done before
+		info[shown.Phase().List()] = due
 		_, err = a.setInternal(r, tx, n, info)
 	}
 	return who, err
-}
-
-// wantedStep is a step that a user asks for.
-type wantedStep struct {
-	provision.Wanted
-	args *pyjson.Object
-}
-
-// told are its arguments; nil for none.
-func (w wantedStep) told() any {
-	if w.args == nil {
-		return nil
-	}
-	return w.args
-}
-
-// maxSteps bounds a list of steps.
-const maxSteps = 256
-
-// wantedSteps are those of the request or of its runbook, checked.
-func wantedSteps(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) ([]wantedStep, error) {
-	list := all.cleanSteps
-	if all.runbook != nil {
-		b, err := approvedRunbook(r, tx, n, *all.runbook)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) > 0 {
-			return nil, faults.New(faults.Invalid, "ClientSideError", "Please provide either \"clean_steps\" or a runbook, but not both.")
-		}
-		all.disableRamdisk = &b.DisableRamdisk
-		if list, err = runbookSteps(b); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case len(list) == 0:
-		return nil, faults.New(faults.Invalid, "ClientSideError", "\"clean_steps\" is required when setting target provision state to clean")
-	case len(list) > maxSteps:
-		return nil, invalid("Invalid clean_steps: there are more than %d", maxSteps)
-	}
-	wanted := make([]wantedStep, len(list))
-	for i, sent := range list {
-		step, err := readStep(sent)
-		if err != nil {
-			return nil, err
-		}
-		wanted[i] = step
-	}
-	return wanted, nil
-}
-
-// stepFields are what a step may say.
-var stepFields = []string{"interface", "step", "args", "order", "execute_on_child_nodes", "limit_child_node_execution"}
-
-// disallowed are the steps that nobody may ask for (disallow_clean_steps).
-var disallowed = []string{"vendor.send_raw"}
-
-func readStep(sent any) (step wantedStep, err error) {
-	object, ok := sent.(*pyjson.Object)
-	if !ok {
-		return step, invalid("Invalid clean_steps: %s is not of type 'object'", pyjson.Repr(sent))
-	}
-	for _, name := range object.Keys() {
-		if !slices.Contains(stepFields, name) {
-			return step, invalid("Invalid clean_steps: Additional properties are not allowed ('%s' was unexpected)", name)
-		}
-	}
-	for _, required := range []string{"interface", "step"} {
-		if _, given := object.Get(required); !given {
-			return step, invalid("Invalid clean_steps: '%s' is a required property", required)
-		}
-	}
-	at, _ := object.Get("interface")
-	name, _ := object.Get("step")
-	step.Interface, _ = at.(string)
-	step.Name, ok = name.(string)
-	switch {
-	case !slices.Contains(provision.CleanInterfaces(), step.Interface):
-		return step, invalid("Invalid clean_steps: %s is not one of ['%s']", pyjson.Repr(at), strings.Join(provision.CleanInterfaces(), "', '"))
-	case !ok:
-		return step, invalid("Invalid clean_steps: %s is not of type 'string'", pyjson.Repr(name))
-	case step.Name == "":
-		return step, invalid("Invalid clean_steps: '' should be non-empty")
-	case slices.Contains(disallowed, step.Interface+"."+step.Name):
-		return step, faults.New(faults.Invalid, "StepNotAllowed", "clean step '%s.%s' is not allowed. Disallowed by operator configuration [api]disallow_clean_steps.", step.Interface, step.Name)
-	}
-	for _, other := range []string{"execute_on_child_nodes", "limit_child_node_execution"} {
-		if given, _ := object.Get(other); given != nil && given != false {
-			return step, invalid("Invalid clean_steps: steps are not executed on child nodes")
-		}
-	}
-	if args, _ := object.Get("args"); args != nil {
-		if step.args, ok = args.(*pyjson.Object); !ok {
-			return step, invalid("Invalid clean_steps: %s is not of type 'object'", pyjson.Repr(args))
-		}
-		step.Args = step.args.Keys()
-	}
-	step.Printed = nodes.Printed(step.Interface, step.Name)
-	return step, nil
-}
-
-// approvedRunbook finds a runbook that the caller may use on a node.
-func approvedRunbook(r *rest.Request, tx store.Tx, n *baremetal.Node, ident string) (*baremetal.Runbook, error) {
-	if !r.At(v(92)) {
-		return nil, notAcceptable()
-	}
-	b, err := baremetal.Runbooks.Find(r.Context(), tx, ident, true)
-	if err == nil {
-		err = mayUseRunbook(r, b, ident)
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case !r.At(v(112)) && !slices.Contains(n.Traits, b.Name):
-		return nil, faults.New(faults.Invalid, "ClientSideError", "This runbook has not been approved for use on this node %s. "+
-			"Please ask an administrator to add it to your node traits.", n.UUID)
-	case r.At(v(112)) && len(b.Traits) == 0:
-		return nil, faults.New(faults.Invalid, "ClientSideError", "Runbook %s has no traits configured. Please ask an administrator to add traits to the runbook.", b.UUID)
-	case r.At(v(112)) && !slices.ContainsFunc(b.Traits, func(t string) bool { return slices.Contains(n.Traits, t) }):
-		return nil, faults.New(faults.Invalid, "ClientSideError", "This runbook has not been approved for use on this node %s. The node does not have "+
-			"any of the runbook's traits ['%s']. Please ask an administrator to add a matching trait to your node.", n.UUID, strings.Join(b.Traits, "', '"))
-	}
-	return b, nil
-}
-
-// mayUseRunbook asks the rules of a runbook that a request names in its body.
-func mayUseRunbook(r *rest.Request, b *baremetal.Runbook, ident string) error {
-	owner := map[string]any{"runbook.owner": b.Owner}
-	if !b.Public && !r.Allows("baremetal:runbook:get", owner) {
-		return baremetal.Runbooks.Missing(ident)
-	}
-	if b.Public {
-		return nil
-	}
-	return r.Enforce("baremetal:runbook:use", owner)
-}
-
-// runbookSteps are a runbook's, in their order, as a request would give them.
-func runbookSteps(b *baremetal.Runbook) ([]any, error) {
-	value, _, err := pyjson.Parse(b.Steps)
-	if err != nil {
-		return nil, fmt.Errorf("steps of runbook %s: %w", b.UUID, err)
-	}
-	list, _ := value.([]any)
-	order := func(step any) int64 {
-		object, _ := step.(*pyjson.Object)
-		place, _ := object.Get("order")
-		n, err := given{"order": place}.number("order")
-		if err != nil || n == nil {
-			return 0
-		}
-		return *n
-	}
-	slices.SortStableFunc(list, func(x, y any) int { return int(order(x) - order(y)) })
-	return list, nil
 }

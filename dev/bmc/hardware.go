@@ -47,7 +47,8 @@ var generic = map[string][]Step{
 	"service": {
 		{"delete_configuration", "raid", 0, false, false}, {"apply_configuration", "raid", 0, false, false}, {"create_configuration", "raid", 0, false, false},
 		{"burnin_cpu", "deploy", 0, false, false}, {"burnin_gpu", "deploy", 0, false, false}, {"burnin_memory", "deploy", 0, false, false},
-		{"burnin_network", "deploy", 0, false, false}, {"clean_uefi_nvram", "deploy", 0, false, false}, {"erase_pstore", "deploy", 0, false, false},
+		{"burnin_network", "deploy", 0, false, false}, {"write_image", "deploy", 0, false, false}, {"inject_files", "deploy", 0, false, false},
+		{"execute_bootc_install", "deploy", 0, false, false},
 	},
 }
 

@@ -59,7 +59,7 @@ func enrollment(c *cloud.Cloud, at string) []string {
 
 // TestALife is a machine's way from the rack to an instance, to another and back: it is
 // verified, inspected, cleaned by its ramdisk, deployed with a config drive, rebuilt,
-// rescued, taken over by another row, undeployed and cleaned by hand.
+// serviced, rescued, taken over by another row, undeployed and cleaned by hand.
 func TestALife(t *testing.T) {
 	c := withMachine(t)
 	o, machine := start(t, c), c.BMC.Machines[0]
@@ -137,6 +137,14 @@ func TestALife(t *testing.T) {
 	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("second", "second-host")
+
+	serviced := len(machine.Did())
+	o.does(nil, "node", "service", "m1", "--service-steps", `[{"interface": "deploy", "step": "burnin_cpu"}]`, "--wait", "120")
+	is("active", "power on")
+	written("second", "second-host")
+	if did := machine.Did()[serviced:]; !slices.Equal(did, []string{"burnin_cpu"}) {
+		t.Errorf("it was serviced by %v", did)
+	}
 
 	runs := func(what bmc.Runs) {
 		t.Helper()

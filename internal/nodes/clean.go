@@ -1,6 +1,6 @@
 package nodes
 
-// What a node is cleaned by, as its row has it.
+// What a node is cleaned or serviced by, as its row has it.
 
 import (
 	"encoding/json"
@@ -13,9 +13,6 @@ import (
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store/baremetal"
 )
-
-// CleanSteps is where driver_internal_info has the steps.
-const CleanSteps = "clean_steps"
 
 // StoredStep is a step as the row has it; args are what it is told, nil for nothing.
 func StoredStep(s provision.Step, args any) map[string]any {
@@ -31,12 +28,12 @@ func Printed(iface, step string) string {
 	return fmt.Sprintf("{'interface': '%s', 'step': '%s'}", iface, step)
 }
 
-// CleanPlan are the steps that a node is cleaned by, of those that its interfaces have
-// and those that its ramdisk offers: what is due, or, if somebody has asked, what the row
-// says, in its order. Errors: Invalid, one that was asked for isn't there.
-func CleanPlan(n *baremetal.Node, offered []provision.Step, asked bool) ([]map[string]any, error) {
+// Plan are the steps that a node is cleaned or serviced by, of those that its interfaces
+// have and those that its ramdisk offers: what is due, or, if somebody has asked, what the
+// row says, in its order. Errors: Invalid, one that was asked for isn't there.
+func Plan(n *baremetal.Node, phase provision.Phase, offered []provision.Step, asked bool) ([]map[string]any, error) {
 	interfaces := Interfaces(n)
-	has := append(provision.CleanSteps(interfaces), provision.Offered(offered, interfaces)...)
+	has := append(phase.Steps(interfaces), provision.Offered(offered, interfaces)...)
 	plan := []map[string]any{}
 	if !asked {
 		due := provision.Automated(has)
@@ -53,7 +50,7 @@ func CleanPlan(n *baremetal.Node, offered []provision.Step, asked bool) ([]map[s
 	}
 	err := json.Unmarshal(n.DriverInternalInfo, &row)
 	if err == nil {
-		err = json.Unmarshal(row[CleanSteps], &list)
+		err = json.Unmarshal(row[phase.List()], &list)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the steps of node %s: %w", n.UUID, err)
@@ -62,9 +59,9 @@ func CleanPlan(n *baremetal.Node, offered []provision.Step, asked bool) ([]map[s
 	for i, w := range list {
 		wanted[i] = provision.Wanted{Interface: w.Interface, Name: w.Step, Args: slices.Sorted(maps.Keys(w.Args)), Printed: Printed(w.Interface, w.Step)}
 	}
-	done, wrong := provision.Clean(wanted, has, false)
+	done, wrong := phase.Fit(wanted, has, false)
 	if len(wrong) > 0 {
-		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "Cannot clean node %s: %s", n.UUID, strings.Join(wrong, "; "))
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "Cannot %s node %s: %s", phase, n.UUID, strings.Join(wrong, "; "))
 	}
 	for i, s := range done {
 		var args any

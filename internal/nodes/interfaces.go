@@ -19,7 +19,7 @@ func Interfaces(n *baremetal.Node) map[string]string {
 	return all
 }
 
-// Ramdisk says whether a node is cleaned by a ramdisk that it boots: by every
+// Ramdisk says whether a node is cleaned and serviced by a ramdisk that it boots: by every
 // deploy interface but those that do nothing.
 func Ramdisk(n *baremetal.Node) bool {
 	deploy := Interfaces(n)["deploy"]

@@ -95,6 +95,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 	NodeDeploy:  {NodeUndeploy: Preempt},
 	NodeRebuild: {NodeUndeploy: Preempt},
 	NodeRescue:  {NodeUndeploy: Preempt},
+	NodeService: {NodeUndeploy: Preempt, NodeService: Preempt},
 
 	ServerRecoverShared: {ServerEvacuate: Queue},
 	ServerEvacuate:      {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt, ServerEvacuate: Join},

@@ -13,6 +13,8 @@ var met = map[[2]operations.Kind]operations.Meeting{
 	{operations.NodeDeploy, operations.NodeUndeploy}:            operations.Preempt,
 	{operations.NodeRebuild, operations.NodeUndeploy}:           operations.Preempt,
 	{operations.NodeRescue, operations.NodeUndeploy}:            operations.Preempt,
+	{operations.NodeService, operations.NodeUndeploy}:           operations.Preempt,
+	{operations.NodeService, operations.NodeService}:            operations.Preempt,
 	{operations.ServerBuild, operations.ServerDelete}:           operations.Preempt,
 	{operations.ServerDelete, operations.ServerDelete}:          operations.Join,
 	{operations.ServerStart, operations.ServerDelete}:           operations.Preempt,

@@ -146,6 +146,8 @@ const (
 	// has it run its instance again.
 	NodeRescue   Kind = "node.rescue"
 	NodeUnrescue Kind = "node.unrescue"
+	// NodeService does to a node that has an instance the steps that a user asks for.
+	NodeService Kind = "node.service"
 	// NodeRecover ends an operation whose workflow died by other hands than the
 	// engine's: it is finished forward past its point of no return, or undone.
 	NodeRecover Kind = "node.recover"
@@ -247,6 +249,8 @@ const (
 	StepTearDown = "tear-down"
 	// StepClean is a step of cleaning.
 	StepClean = "clean"
+	// StepService is a step of the service of a node that has an instance.
+	StepService = "service"
 	// StepRescue is the end of a ramdisk's listening to anybody but who has its password.
 	StepRescue = "rescue"
 	// StepInspect is a look at what a node is made of.
@@ -326,6 +330,7 @@ var specs = []Spec{
 	{Kind: NodeAdopt, Resource: Node, Verb: "adopt", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
 	{Kind: NodeRescue, Resource: Node, Verb: "rescue", Exclusive: true, PointOfNoReturn: StepRescue, Steps: []string{StepPrepare, StepRescue}, Deadline: 2 * time.Hour},
 	{Kind: NodeUnrescue, Resource: Node, Verb: "unrescue", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
+	{Kind: NodeService, Resource: Node, Verb: "service", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepService, StepStart}, Deadline: cleanDeadline},
 	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart, StepRescue, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
 }
 

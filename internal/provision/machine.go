@@ -141,6 +141,16 @@ func (p Position) Fail() Position {
 	return p
 }
 
+// Abort gives the position of a node whose work has ended because somebody asked for
+// that: where it has come to nothing, or where that leads from there.
+func (p Position) Abort() Position {
+	p = p.Fail()
+	if to, ok := Next(p.State, EventAbort); ok {
+		return Position{State: to, Target: targetIn(to, None)}
+	}
+	return p
+}
+
 // targetIn is where the work leads in a state: nowhere where a node stays by right.
 func targetIn(to, target State) State {
 	switch {

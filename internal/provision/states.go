@@ -49,8 +49,12 @@ const (
 	AdoptFailed    State = "adopt failed"
 )
 
-// CleanFailure is the fault of a node that a step of cleaning has failed on.
-const CleanFailure = "clean failure"
+// CleanFailure and ServiceFailure are the faults of a node that a step of cleaning or of
+// service has failed on.
+const (
+	CleanFailure   = "clean failure"
+	ServiceFailure = "service failure"
+)
 
 // Class is what kind of state one is.
 type Class string

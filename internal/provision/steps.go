@@ -1,7 +1,7 @@
 package provision
 
-// Steps: the pieces of work that cleaning is made of, and how those that a user
-// gives are held against those that a node's interfaces have.
+// Steps: the pieces of work that cleaning and service are made of, and how those that a
+// user gives are held against those that a node's interfaces have.
 
 import (
 	"cmp"
@@ -9,6 +9,35 @@ import (
 	"slices"
 	"strings"
 )
+
+// Phase is a time in a node's life in which steps are done to it.
+type Phase string
+
+// The phases.
+const (
+	PhaseClean   Phase = "clean"
+	PhaseService Phase = "service"
+)
+
+// Phases gives every phase.
+func Phases() []Phase { return []Phase{PhaseClean, PhaseService} }
+
+// serviced are the states of a node in service.
+var serviced = []State{Servicing, ServiceWait, ServiceHold, ServiceFailed}
+
+// Phase is that of a node in the state, if it is in any.
+func (s State) Phase() Phase {
+	if slices.Contains(serviced, s) {
+		return PhaseService
+	}
+	return PhaseClean
+}
+
+// List and Index are where driver_internal_info has a phase's steps, and which of them is
+// being done; Column is the node's that shows that one.
+func (p Phase) List() string   { return string(p) + "_steps" }
+func (p Phase) Index() string  { return string(p) + "_step_index" }
+func (p Phase) Column() string { return string(p) + "_step" }
 
 // Step is a piece of work that an interface of a node has.
 type Step struct {
@@ -36,6 +65,9 @@ const (
 	StepWait     = "wait"
 )
 
+// StepServiceWait is a step of the fake vendor interface that waits for the ramdisk.
+const StepServiceWait = "trigger_servicewait"
+
 // reserved are those.
 var reserved = []string{StepPowerOn, StepPowerOff, StepReboot, StepHold, StepWait}
 
@@ -46,23 +78,28 @@ func Reserved(name string) bool { return slices.Contains(reserved, name) }
 // (max_conductor_wait_step_seconds).
 const MaxWait = 30
 
-// cleanSteps are the steps of each implementation of an interface that conductors
+// conducted are the steps of each implementation of an interface that conductors
 // carry out (contracts: steps.json, out_of_band).
-var cleanSteps = map[string]map[string][]Step{
-	"vendor": {"fake": {{Name: "log_passthrough", Priority: 1, Ramdisk: true}}},
-	"bios": {"fake": {
-		{Name: "apply_configuration", Ramdisk: true, Args: map[string]bool{"settings": true}},
-		{Name: "cache_bios_settings", Ramdisk: true},
-		{Name: "factory_reset", Ramdisk: true},
-	}},
-	"firmware": {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+var conducted = map[Phase]map[string]map[string][]Step{
+	PhaseClean: {
+		"vendor": {"fake": {{Name: "log_passthrough", Priority: 1, Ramdisk: true}}},
+		"bios": {"fake": {
+			{Name: "apply_configuration", Ramdisk: true, Args: map[string]bool{"settings": true}},
+			{Name: "cache_bios_settings", Ramdisk: true},
+			{Name: "factory_reset", Ramdisk: true},
+		}},
+		"firmware": {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+	},
+	PhaseService: {
+		"vendor": {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
+	},
 }
 
 // rank is which of two steps of the same priority comes first, by their interfaces.
 var rank = []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
 
-// CleanInterfaces are those whose steps cleaning may have, highest first.
-func CleanInterfaces() []string { return slices.Clone(rank) }
+// StepInterfaces are those whose steps users may ask for, highest first.
+func StepInterfaces() []string { return slices.Clone(rank) }
 
 // Rank is the place of an interface among them; one that isn't comes last.
 func Rank(name string) int {
@@ -72,12 +109,12 @@ func Rank(name string) int {
 	return len(rank)
 }
 
-// CleanSteps are the steps that a node's interfaces have, by the names of their
+// Steps are the steps that a node's interfaces have in a phase, by the names of their
 // implementations, in the order in which an automated clean takes them.
-func CleanSteps(interfaces map[string]string) []Step {
+func (p Phase) Steps(interfaces map[string]string) []Step {
 	var all []Step
 	for _, i := range rank {
-		for _, s := range cleanSteps[i][interfaces[i]] {
+		for _, s := range conducted[p][i][interfaces[i]] {
 			s.Interface = i
 			all = append(all, s)
 		}
@@ -93,12 +130,11 @@ func InOrder(all []Step) {
 	})
 }
 
-// inRamdisk are the interfaces whose steps of cleaning are their ramdisk's, and the
-// implementations that have one.
+// inRamdisk are the interfaces whose steps are their ramdisk's, and the implementations
+// that have one.
 var inRamdisk = map[string][]string{"deploy": {"direct", "autodetect", "ansible", "ramdisk", "anaconda", "bootc", "custom-agent"}, "raid": {"agent"}}
 
-// InRamdisk says whether steps of cleaning that an interface has are done by the node's
-// ramdisk.
+// InRamdisk says whether steps that an interface has are done by the node's ramdisk.
 func InRamdisk(name string) bool { return inRamdisk[name] != nil }
 
 // Offered are those of a ramdisk's steps that are steps of a node's interfaces.
@@ -119,10 +155,10 @@ type Wanted struct {
 	Printed string
 }
 
-// Clean holds the steps of a manual clean against those that the node has, and
-// gives them as they are to be done, or what is wrong with each; noRamdisk refuses
+// Fit holds the steps that a user asks for in a phase against those that the node has,
+// and gives them as they are to be done, or what is wrong with each; noRamdisk refuses
 // those that need one.
-func Clean(wanted []Wanted, has []Step, noRamdisk bool) (steps []Step, wrong []string) {
+func (p Phase) Fit(wanted []Wanted, has []Step, noRamdisk bool) (steps []Step, wrong []string) {
 	for _, w := range wanted {
 		if Reserved(w.Name) {
 			steps = append(steps, Step{Interface: w.Interface, Name: w.Name})
@@ -130,17 +166,17 @@ func Clean(wanted []Wanted, has []Step, noRamdisk bool) (steps []Step, wrong []s
 		}
 		i := slices.IndexFunc(has, func(s Step) bool { return s.Interface == w.Interface && s.Name == w.Name })
 		if i < 0 {
-			wrong = append(wrong, fmt.Sprintf("node does not support this clean step: %s", w.Printed))
+			wrong = append(wrong, fmt.Sprintf("node does not support this %s step: %s", p, w.Printed))
 			continue
 		}
-		wrong = append(wrong, w.against(has[i], noRamdisk)...)
+		wrong = append(wrong, w.against(p, has[i], noRamdisk)...)
 		steps = append(steps, has[i])
 	}
 	return steps, wrong
 }
 
-// against is what is wrong with what is wanted of a step.
-func (w Wanted) against(s Step, noRamdisk bool) (wrong []string) {
+// against is what is wrong with what is wanted of a phase's step.
+func (w Wanted) against(p Phase, s Step, noRamdisk bool) (wrong []string) {
 	var unexpected, missing []string
 	for _, arg := range w.Args {
 		if _, takes := s.Args[arg]; !takes {
@@ -155,13 +191,13 @@ func (w Wanted) against(s Step, noRamdisk bool) (wrong []string) {
 	slices.Sort(unexpected)
 	slices.Sort(missing)
 	if len(unexpected) > 0 {
-		wrong = append(wrong, fmt.Sprintf("clean step %s has these unexpected arguments: %s", w.Printed, strings.Join(unexpected, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%s step %s has these unexpected arguments: %s", p, w.Printed, strings.Join(unexpected, ", ")))
 	}
 	if len(missing) > 0 {
-		wrong = append(wrong, fmt.Sprintf("clean step %s is missing these required arguments: %s", w.Printed, strings.Join(missing, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%s step %s is missing these required arguments: %s", p, w.Printed, strings.Join(missing, ", ")))
 	}
 	if noRamdisk && s.Ramdisk {
-		wrong = append(wrong, fmt.Sprintf("clean step %s requires booting a ramdisk", w.Printed))
+		wrong = append(wrong, fmt.Sprintf("%s step %s requires booting a ramdisk", p, w.Printed))
 	}
 	return wrong
 }

@@ -72,9 +72,11 @@ type AgentCommandIn struct {
 	Row *int `json:"row,omitempty"`
 }
 
-// CleanPlanIn asks by what a node is cleaned.
+// CleanPlanIn asks by what a node is cleaned, or serviced.
 type CleanPlanIn struct {
 	Fence Fence `json:"fence"`
+	// Phase is which; empty is cleaning.
+	Phase AgentPhase `json:"phase,omitempty"`
 	// Asked says that a user has asked for the steps that the node's row has; otherwise
 	// they are those that are due.
 	Asked bool `json:"asked,omitempty"`
@@ -123,8 +125,8 @@ type AgentActivities interface {
 	// Command: errors as Steps, and Conflict (code AgentCommandFailed) with what the
 	// ramdisk says went wrong.
 	Command(context.Context, AgentCommandIn) (AgentCommandOut, error)
-	// CleanPlan writes in the node's row what it is cleaned by: what its interfaces have,
-	// and what its ramdisk has. Errors: as Steps, and Invalid (a step that was asked for
+	// CleanPlan writes in the node's row what it is cleaned or serviced by: what its
+	// interfaces have, and what its ramdisk has. Errors: as Steps, and Invalid (a step that was asked for
 	// isn't there).
 	CleanPlan(context.Context, CleanPlanIn) (CleanPlanOut, error)
 }
@@ -155,7 +157,7 @@ func (agentSteps) Command(ctx workflow.Context, group string, in AgentCommandIn)
 	return call[AgentCommandOut](ctx, agentCommand, ConductorQueue(group), in)
 }
 
-// CleanPlan says by what a node is cleaned, by a conductor of its group.
+// CleanPlan says by what a node is cleaned or serviced, by a conductor of its group.
 func (agentSteps) CleanPlan(ctx workflow.Context, group string, in CleanPlanIn) (CleanPlanOut, error) {
 	return call[CleanPlanOut](ctx, agentCleanPlan, ConductorQueue(group), in)
 }

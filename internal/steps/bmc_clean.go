@@ -1,6 +1,7 @@
 package steps
 
-// Family bmc: the steps of cleaning that a node's management controller does.
+// Family bmc: the steps of cleaning and of service that a node's management controller
+// does.
 
 import (
 	"context"
@@ -8,12 +9,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// CleanInput is what a request for cleaning has found. The steps themselves are in
+// CleanInput is what a request for cleaning or service has found. The steps themselves are in
 // the node's row, with their arguments.
 type CleanInput struct {
 	// Ramdisk has the node's ramdisk be booted, and asked for the steps that it has.
 	Ramdisk bool `json:"ramdisk,omitempty"`
-	// Refused is what is wrong with them: the cleaning fails with it at once.
+	// Refused is what is wrong with them: the work fails with it at once.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -31,12 +32,14 @@ type CleanStep struct {
 type CleanStepIn struct {
 	Fence Fence `json:"fence"`
 	Index int   `json:"index"`
+	// Phase is what the step is one of; empty is cleaning.
+	Phase AgentPhase `json:"phase,omitempty"`
 }
 
 // CleanStepOut says that a step was done.
 type CleanStepOut struct{}
 
-// CleanActivities are those of the BMC family about cleaning.
+// CleanActivities are those of the BMC family about cleaning and service.
 type CleanActivities interface {
 	// CleanStep: errors Invalid (the node's interface has no such step), Superseded.
 	CleanStep(context.Context, CleanStepIn) (CleanStepOut, error)

@@ -33,11 +33,13 @@ type NodeBrief struct {
 	DisablePowerOff bool `json:"disable_power_off,omitempty"`
 	// Retired says that nobody will have it again.
 	Retired bool `json:"retired,omitempty"`
-	// Steps are what it is cleaned by, StepIndex is the one that is being done.
+	// Steps are what it is cleaned or serviced by, StepIndex is the one that is being done.
 	Steps     []CleanStep `json:"steps,omitempty"`
 	StepIndex int         `json:"step_index,omitempty"`
 	// StepsBegun says that they are known, and the first has begun.
 	StepsBegun bool `json:"steps_begun,omitempty"`
+	// Awaited says that another operation waits for it.
+	Awaited bool `json:"awaited,omitempty"`
 }
 
 // NodeMove is where a node's operation shows it from a step on.
@@ -60,6 +62,8 @@ type NodeOutcome struct {
 	State string `json:"state,omitempty"`
 	// Failed has the node be where its work fails to, whatever it was at.
 	Failed bool `json:"failed,omitempty"`
+	// Aborted says of one that has failed that somebody had asked for its end.
+	Aborted bool `json:"aborted,omitempty"`
 	// Fault puts the node into maintenance, with this word for why; the operation's
 	// fault is the reason.
 	Fault      string  `json:"fault,omitempty"`

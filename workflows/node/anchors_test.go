@@ -28,7 +28,7 @@ func TestAnchor37EveryStateEndsWithItsOperation(t *testing.T) {
 	for kind, shown := range map[operations.Kind]provision.State{
 		operations.NodeManage: provision.Verifying, operations.NodeInspect: provision.Inspecting, operations.NodeAdopt: provision.Adopting,
 		operations.NodeProvide: provision.Cleaning, operations.NodeClean: provision.CleanWait, operations.NodeDeploy: provision.DeployWait,
-		operations.NodeRescue: provision.RescueWait, operations.NodeUnrescue: provision.Unrescuing,
+		operations.NodeRescue: provision.RescueWait, operations.NodeUnrescue: provision.Unrescuing, operations.NodeService: provision.ServiceWait,
 	} {
 		w := play.Told(t, moving(kind, shown, lostAt(""))())
 		if info, _ := provision.Lookup(w.was.State); info.Class != provision.Failed && w.was.State != provision.Enroll || w.Fault == nil {
@@ -42,7 +42,8 @@ func TestAnchor37EveryStateEndsWithItsOperation(t *testing.T) {
 func TestAnchor42EveryWaitEnds(t *testing.T) {
 	t.Parallel()
 	silent := func(w *world) { w.silent = true }
-	for name, node := range map[string]func() *world{"deploy": deploying(silent), "rescue": rescuing(silent), "clean": moving(operations.NodeProvide, provision.Cleaning, from("a"), silent)} {
+	for name, node := range map[string]func() *world{"deploy": deploying(silent), "rescue": rescuing(silent), "clean": moving(operations.NodeProvide, provision.Cleaning, from("a"), silent),
+		"service": servicing(from("a"), silent)} {
 		w := play.Told(t, node())
 		if info, _ := provision.Lookup(w.was.State); info.Class != provision.Failed || w.Fault == nil || w.Fault.Code != errTimeout.Code {
 			t.Errorf("%s: %s", name, w.End())
@@ -56,7 +57,7 @@ func TestAnchor46AFailureHasAReason(t *testing.T) {
 	t.Parallel()
 	for name, node := range map[string]func() *world{
 		"inspect": inspecting(blind), "adopt": adopting(refused), "unrescue": unrescuing(blind), "rescue": rescuing(broken),
-		"clean": moving(operations.NodeClean, provision.Cleaning, manual, by("a"), broken),
+		"clean": moving(operations.NodeClean, provision.Cleaning, manual, by("a"), broken), "service": servicing(by("a"), broken),
 	} {
 		w := play.Told(t, node())
 		if info, _ := provision.Lookup(w.was.State); info.Class != provision.Failed || w.Fault == nil || w.Fault.Message == "" || w.Finished != 1 {

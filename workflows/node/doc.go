@@ -27,5 +27,6 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.NodeAdopt:    Adopt,
 	operations.NodeRescue:   Rescue,
 	operations.NodeUnrescue: Unrescue,
+	operations.NodeService:  Service,
 	operations.NodeRecover:  Recover,
 }

@@ -59,6 +59,24 @@ func undeploys(w *world) bool {
 	return w.Kind == operations.NodeUndeploy || w.Recovers != nil && w.Recovers.Kind == operations.NodeUndeploy
 }
 
+// servicing is a node whose instance is to make way for what is done to it.
+func servicing(change ...func(*world)) func() *world {
+	return moving(operations.NodeService, provision.Servicing, append([]func(*world){func(w *world) { w.power = provision.PowerOn }}, change...)...)
+}
+
+// services says whether a world is of one, or of the recovery of one.
+func services(w *world) bool {
+	return w.Kind == operations.NodeService || w.Recovers != nil && w.Recovers.Kind == operations.NodeService
+}
+
+// phaseOf is what the steps of a world's node are done for.
+func phaseOf(w *world) steps.AgentPhase {
+	if services(w) {
+		return steps.AgentService
+	}
+	return steps.AgentClean
+}
+
 func retired(w *world) { w.retired = true }
 
 // emptied is a node whose instance is gone, and that is being cleaned.
@@ -228,6 +246,21 @@ var scenes = []workflowtest.Scene[*world]{
 		Ends: "failed, clean failed, clean failure: Node n failed step vendor.a: it can't work"},
 	{Name: "lost when it was cleaned", World: moving(operations.NodeClean, provision.CleanWait, manual, by("a"), lostAt(operations.StepClean)),
 		Ends: "done, clean failed: The clean was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "serviced by its ramdisk", World: servicing(busy, from("a?", "bmc", "b")), Ends: "done, power on, active [a bmc b]"},
+	{Name: "serviced and held", World: servicing(from("a", "wait", "hold", "b?")), Ends: "done, power on, active [a b]"},
+	{Name: "serviced by its BMC", World: servicing(by("a?", "hold", "pause", "trigger_servicewait", "b")), Ends: "done, active [a b]"},
+	{Name: "serviced by its power", World: servicing(by("power_on", "reboot", "power_off")), Ends: "done, power off, active"},
+	{Name: "serviced by what it doesn't have", World: servicing(refused), Ends: "failed, service failed: it is no step"},
+	{Name: "serviced by what its ramdisk doesn't have", World: servicing(from(), func(w *world) { w.plan = nil }), Ends: "failed, service failed: it can't work"},
+	{Name: "serviced by a ramdisk that is never heard", World: servicing(from("a"), func(w *world) { w.silent = true }),
+		Ends: "failed, service failed: Timeout reached while servicing the node. Please check if the ramdisk responsible for the servicing is running on the node. Failed on step {}."},
+	{Name: "serviced by a ramdisk that fails", World: servicing(from("a"), func(w *world) { w.refuses = "service/0 deploy.a" }),
+		Ends: "failed, service failed, service failure: Agent returned error for service step deploy.a on node n : it can't work."},
+	{Name: "serviced by a ramdisk that can't be booted", World: servicing(from("a"), broken), Ends: "failed, service failed: Failed to prepare node n for service: it can't work"},
+	{Name: "failed to service", World: servicing(by("a"), broken), Ends: "failed, service failed, service failure: Node n failed step vendor.a: it can't work"},
+	{Name: "lost when it was serviced", World: moving(operations.NodeService, provision.ServiceWait, from("a"), asked, lostAt(operations.StepService)),
+		Ends: "done, service failed: The service was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "lost when its instance was started again", World: servicing(from("a"), asked, lostAt(operations.StepStart)), Ends: "done, power on, active"},
 }
 
 var play = workflowtest.Play[*world]{Workflows: Workflows, Scenes: scenes, Allowed: allowed, Strikes: []workflowtest.Strike{
@@ -243,11 +276,16 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 		if undeploys(w) {
 			return strings.HasPrefix(end, "failed") && strings.Contains(end, "clean failed") && strings.Contains(end, ": By request, the clean operation was aborted")
 		}
+		if services(w) {
+			byRequest := strings.Contains(end, ": By request, the service operation was aborted")
+			return !resumed(w) && strings.HasPrefix(end, "cancelled") && strings.Contains(end, ", active") == byRequest
+		}
 		late := w.disk || w.Kind == operations.NodeRescue && w.entered || step == "records.Finish"
 		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Spec().PointOfNoReturn != "" && late || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
-	if strings.HasPrefix(s.Name, "the workflow is lost") && strings.HasPrefix(end, "failed, clean failed") && strings.HasSuffix(end, ": "+errGivenUp.Message) {
+	if strings.HasPrefix(s.Name, "the workflow is lost") && (strings.HasPrefix(end, "failed, clean failed") && strings.HasSuffix(end, ": "+byCleaning.givenUp.Message) ||
+		strings.HasPrefix(end, "failed, service failed") && strings.HasSuffix(end, ": "+inService.givenUp.Message)) {
 		return true
 	}
 	// One that is lost while its failure is undone fails by what it finds.
@@ -257,6 +295,17 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")
 	owed := slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.State == operations.Owed })
 	return conductors && s.Times != 3 && (strings.HasPrefix(end, "failed") || owed)
+}
+
+// resumed says whether a node in service was told to run its instance again at the end of
+// its steps.
+func resumed(w *world) bool {
+	for act := range w.sent {
+		if strings.HasSuffix(act, " instance") && !strings.HasSuffix(act, " undo instance") {
+			return true
+		}
+	}
+	return false
 }
 
 func TestEvery(t *testing.T) {
@@ -269,6 +318,16 @@ func TestADeadBMC(t *testing.T) {
 	t.Parallel()
 	w := play.Told(t, deploying(func(w *world) { w.refuses, w.dies = "deploy/deploy.write_image", true })())
 	if want := "failed, deploy failed: Agent returned error for deploy step deploy.write_image on node n : it can't work."; w.End() != want || !w.medium {
+		t.Errorf("%s", w)
+	}
+}
+
+// A service that another operation waits for doesn't start the instance that it was
+// beside.
+func TestAServiceGivesWay(t *testing.T) {
+	t.Parallel()
+	w := play.Told(t, servicing(from("a"), func(w *world) { w.refuses, w.awaited = "service/0 deploy.a", true })())
+	if w.power != provision.PowerOff || w.medium || w.disk {
 		t.Errorf("%s", w)
 	}
 }

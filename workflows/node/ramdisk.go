@@ -178,8 +178,16 @@ func agentLost(state steps.AgentState) error {
 }
 
 // clearRamdisk is the undo: the node is off, unless it is never turned off, nothing
-// is in its drive, and nothing is served for it.
+// is in its drive, and nothing is served for it. One that was serviced runs its instance
+// again.
 func clearRamdisk(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
+	kind := s.Begun.Kind
+	if s.Begun.Recovers != nil {
+		kind = s.Begun.Recovers.Kind
+	}
+	if kind == operations.NodeService {
+		return putBack(ctx, s)
+	}
 	return shutDown(ctx, s, "undo")
 }
 

@@ -19,6 +19,8 @@ package node
 //	rebuild    on it is started from its disk, and active
 //	rescue,    before the point of no return the node is in rescue failed or unrescue
 //	unrescue   failed; from there on the work is finished
+//	service    before the step start the instance runs again, and the node is in service
+//	           failed; from there on it is active
 //	adopt      before the step start the node is in adopt failed, later active
 //	undeploy   the instance is gone, and the node is cleaned and available
 //
@@ -54,6 +56,7 @@ var recoveries = map[operations.Kind]recovery{
 	operations.NodeAdopt:    {finish: adoptLost, undone: failed},
 	operations.NodeRescue:   {finish: enter, undone: failed},
 	operations.NodeUnrescue: {finish: unrescue, undone: failed},
+	operations.NodeService:  {finish: resume, undone: failed},
 }
 
 // Recover is the workflow of operations.NodeRecover.

@@ -56,6 +56,8 @@ type world struct {
 	// has a step begun.
 	plan  []steps.CleanStep
 	begun bool
+	// awaited says that another operation waits for it.
+	awaited bool
 	// did are the steps that were done, in their order.
 	did []string
 
@@ -72,17 +74,18 @@ func (w *world) String() string {
 
 func (w *world) Brief(out *steps.BeginOut) {
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, RescueInterface: w.rescues, Found: w.found, Retired: w.retired, StepsBegun: w.begun}
+		InspectInterface: w.inspects, RescueInterface: w.rescues, Found: w.found, Retired: w.retired, StepsBegun: w.begun, Awaited: w.awaited}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
-	if w.was.State == provision.CleanHold || w.was.State == provision.CleanWait {
+	unheld := map[provision.State]provision.State{provision.CleanHold: provision.CleanWait, provision.ServiceHold: provision.ServiceWait}
+	if unheld[w.was.State] != "" || w.was.State == provision.CleanWait || w.was.State == provision.ServiceWait {
 		w.looks++
 	}
 	if w.looks > 2 && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch.Add(time.Duration(w.looks/3) * time.Second)
-		if w.was.State == provision.CleanHold {
-			w.was.State = provision.CleanWait
+		if to := unheld[w.was.State]; to != "" {
+			w.was.State = to
 		}
 	}
 	out.Node.ProvisionState = string(w.was.State)
@@ -119,6 +122,8 @@ func (w *world) Publish(in steps.FinishIn) {
 	}
 	switch {
 	case in.Node == nil:
+	case in.Node.Failed && in.Node.Aborted:
+		w.was = w.was.Abort()
 	case in.Node.Failed:
 		w.was = w.was.Fail()
 	case in.Node.State != "":
@@ -231,8 +236,10 @@ func (a agent) CleanPlan(_ context.Context, in steps.CleanPlanIn) (steps.CleanPl
 		switch {
 		case !w.ramdisk || w.begun:
 			w.Broke("a ramdisk is asked that doesn't run, or was asked before")
-		case in.Asked != (w.Kind == operations.NodeClean):
+		case in.Asked != (w.Kind == operations.NodeClean || w.Kind == operations.NodeService):
 			w.Broke("asked is %t", in.Asked)
+		case in.Phase != phaseOf(w):
+			w.Broke("it is asked for steps of %s", in.Phase)
 		case w.plan == nil:
 			return out, errBad
 		}
@@ -256,7 +263,10 @@ func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentC
 		if !slices.Contains(w.told, in.Name) {
 			w.told = append(w.told, in.Name)
 			w.pending = w.slowly
-			if in.Phase == steps.AgentClean && in.Name != w.refuses {
+			if in.Row != nil && in.Phase != phaseOf(w) {
+				w.Broke("a step of %s is done", in.Phase)
+			}
+			if in.Row != nil && in.Name != w.refuses {
 				w.did = append(w.did, in.Step.Step)
 			}
 		}
@@ -278,8 +288,8 @@ func (b bmc) CleanStep(_ context.Context, in steps.CleanStepIn) (steps.CleanStep
 	w := b.w
 	return workflowtest.Fenced(w, "bmc.CleanStep", in.Fence, func() (out steps.CleanStepOut, err error) {
 		switch name := w.steps[in.Index].Step; {
-		case in.Index != w.index:
-			w.Broke("step %d is done at step %d", in.Index, w.index)
+		case in.Index != w.index || in.Phase != phaseOf(w):
+			w.Broke("step %d of %s is done at step %d", in.Index, in.Phase, w.index)
 		case w.broken:
 			return out, errBad
 		case len(w.did) == 0 || w.did[len(w.did)-1] != name:
@@ -299,7 +309,7 @@ func (w *world) Check(t *testing.T) {
 	if said := w.outcome.PowerState; said != nil && *said != "" && *said != string(w.power) {
 		t.Errorf("the row says %s of a node with %s", *said, w.power)
 	}
-	if w.was.State.Transient() || w.was.State == provision.CleanHold {
+	if info, _ := provision.Lookup(w.was.State); w.was.State.Transient() || info.Class == provision.Held {
 		t.Errorf("the operation is over, and the node is in %q", w.was.State)
 	}
 	if w.medium {
@@ -308,6 +318,10 @@ func (w *world) Check(t *testing.T) {
 				t.Errorf("the medium is in the drive, and the ledger says of it %+v", e)
 			}
 		}
+	}
+	if services(w) && !w.awaited && slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.State == operations.Undone }) &&
+		(!w.disk || w.power != provision.PowerOn) {
+		t.Errorf("the ramdisk is gone, and the instance doesn't run: %s", w)
 	}
 	if w.was.State == provision.Rescue && w.rescues == "" && !w.entered {
 		t.Error("the ramdisk has not been given its password")

@@ -23,8 +23,8 @@ func Locks() engine.Resource {
 
 // abandon says of a node whose operation ended without having begun that nobody
 // works on it, and why that came to nothing. The caller holds the row.
-func abandon(ctx context.Context, tx store.Tx, op engine.Operation, _ operations.Result, f *steps.Fault) error {
-	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{Failed: op.Kind != operations.NodePower}, f)
+func abandon(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result, f *steps.Fault) error {
+	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{Failed: op.Kind != operations.NodePower, Aborted: result == operations.ResultCancelled}, f)
 }
 
 // HeldNode reads the node of a fenced operation. Errors: Superseded.
@@ -43,7 +43,8 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if err != nil {
 		return nil, err
 	}
-	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState), DisablePowerOff: n.DisablePowerOff, Retired: n.Retired}
+	b := &steps.NodeBrief{ID: n.UUID, Group: n.ConductorGroup, ProvisionState: string(n.ProvisionState), DisablePowerOff: n.DisablePowerOff, Retired: n.Retired,
+		Awaited: n.NextOperationID != nil}
 	if n.ConductorAffinity != nil {
 		b.Conductor = *n.ConductorAffinity
 	}
@@ -63,14 +64,15 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if b.Found, err = hasFindings(ctx, q, n); err != nil {
 		return nil, err
 	}
-	known, err := infoOf(n)
+	phase := n.ProvisionState.Phase()
+	index, err := stepIndex(n, phase)
 	if err != nil {
 		return nil, err
 	}
-	if known.Index != nil {
-		b.StepIndex, b.StepsBegun = *known.Index, true
+	if index != nil {
+		b.StepIndex, b.StepsBegun = *index, true
 	}
-	b.Steps, err = StepsOf(n)
+	b.Steps, err = StepsOf(n, phase)
 	return b, err
 }
 
@@ -161,12 +163,13 @@ func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
 	if err != nil {
 		return err
 	}
+	phase := to.State.Phase()
 	_, err = tx.Exec(ctx, `UPDATE baremetal.nodes SET provision_state = $2, target_provision_state = NULLIF($3, ''),
 			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
 			reservation = CASE WHEN $4 THEN conductor_affinity END,
-			clean_step = CASE WHEN $5::int IS NULL THEN clean_step ELSE COALESCE(driver_internal_info -> 'clean_steps' -> $5::int, '{}') END,
+			`+phase.Column()+` = CASE WHEN $5::int IS NULL THEN `+phase.Column()+` ELSE COALESCE(driver_internal_info -> '`+phase.List()+`' -> $5::int, '{}') END,
 			driver_internal_info = CASE WHEN $5::int IS NULL THEN driver_internal_info
-				ELSE driver_internal_info || jsonb_build_object('clean_step_index', $5::int) END,
+				ELSE driver_internal_info || jsonb_build_object('`+phase.Index()+`', $5::int) END,
 			`+inspected+`
 		WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy(), m.StepIndex)
 	if err != nil {
@@ -184,6 +187,10 @@ func KeepInternal(ctx context.Context, tx store.Tx, id string, known map[string]
 	}
 	return nil
 }
+
+// ofOperations are the words of driver_internal_info that go with the operation which has
+// put them there.
+const ofOperations = `'{clean_steps,clean_step_index,service_steps,service_step_index,lookup_bmc_addresses}'::text[]`
 
 // Publish makes o true of a node, with the fault that an operation ended with,
 // which its history remembers.
@@ -205,6 +212,8 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 	switch {
 	case n.NextOperationID != nil:
 		wrong, o.Fault = nil, ""
+	case o.Failed && o.Aborted:
+		to = to.Abort()
 	case o.Failed:
 		to = to.Fail()
 	case o.State != "":
@@ -220,7 +229,7 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 			provision_state = $2, target_provision_state = NULLIF($4, ''),
 			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
 			boot_mode = COALESCE($5, boot_mode), secure_boot = COALESCE($6, secure_boot),
-			clean_step = '{}', driver_internal_info = CASE WHEN next_operation_id IS NULL THEN driver_internal_info - 'clean_steps' - 'clean_step_index' - 'lookup_bmc_addresses' ELSE driver_internal_info END,
+			clean_step = '{}', service_step = '{}', driver_internal_info = CASE WHEN next_operation_id IS NULL THEN driver_internal_info - `+ofOperations+` ELSE driver_internal_info END,
 			fault = COALESCE(NULLIF($7, ''), fault), maintenance = maintenance OR $7 <> '',
 			maintenance_reason = CASE WHEN $7 <> '' THEN COALESCE(maintenance_reason, $3) ELSE maintenance_reason END,
 			reservation = CASE WHEN next_operation_id IS NOT NULL THEN conductor_affinity END

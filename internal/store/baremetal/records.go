@@ -48,6 +48,7 @@ var eventTypes = map[operations.Kind]string{
 	operations.NodeAdopt:    "adoption",
 	operations.NodeRescue:   "rescue",
 	operations.NodeUnrescue: "rescue",
+	operations.NodeService:  "servicing",
 }
 
 // remember writes an error in a node's history, as of the operation that has the

@@ -1,0 +1,266 @@
+package node
+
+// How a node's steps are done, whatever they are done for: cleaning or service. They are
+// a list in the node's row. The request has written them there, unless the node's ramdisk
+// has some: then it is booted first, and asked for them.
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/saga"
+)
+
+// work is what a node's steps are done for.
+type work struct {
+	phase steps.AgentPhase
+	// step is the operation's meanwhile; the others are where the node is.
+	step                string
+	works, waits, holds provision.State
+	// fault is the node's if one of the steps has failed.
+	fault string
+	// doing and of are how faults call it.
+	doing, of string
+	// givenUp is the verdict of a run from nothing that finds it given up, for a reason
+	// that is in the operation's events: the ramdisk may be gone already.
+	givenUp *faults.Error
+}
+
+// runner is a node whose steps are being done.
+type runner struct {
+	*saga.Saga
+	*work
+	// at is the step that is being done; nil before the first and after the last.
+	at *steps.CleanStep
+	// power is what it was found with last; nil if no step has changed that.
+	power *string
+	// heard is when a step has heard of its ramdisk last.
+	heard time.Time
+}
+
+func newRunner(s *saga.Saga, w *work) *runner {
+	return &runner{Saga: s, work: w, heard: s.Begun.Node.RamdiskHeard}
+}
+
+// outcome is what is true of the node at the end of its steps, whatever that is.
+func (r *runner) outcome(done, cancelled *steps.NodeOutcome) saga.Outcome {
+	r.look()
+	outcome := saga.Outcome{Node: done, NodeOnFailure: failed(), NodeOnCancel: cancelled, Cancelled: fmt.Sprintf("By request, the %s operation was aborted", r.phase)}
+	for _, o := range []*steps.NodeOutcome{outcome.Node, outcome.NodeOnFailure, outcome.NodeOnCancel} {
+		o.PowerState = r.power
+	}
+	if r.at != nil {
+		outcome.Cancelled += fmt.Sprintf(" during or after the completion of step \"%s\"", stepID(*r.at))
+		outcome.NodeOnFailure.Fault = r.work.fault
+	}
+	return outcome
+}
+
+func stepID(s steps.CleanStep) string { return s.Interface + "." + s.Step }
+
+// all does the steps from the one on that the row says; asked says that they are a user's.
+func (r *runner) all(asked bool) error {
+	in, err := saga.Input[steps.CleanInput](r.Saga)
+	if err != nil {
+		return err
+	}
+	switch {
+	case in.Refused != "":
+		return faults.New(faults.Invalid, r.givenUp.Code, "%s", in.Refused)
+	case r.Forward() && r.Cancelled():
+		return saga.ErrCancelled
+	case in.Ramdisk && r.Begun.Step == operations.StepUndo:
+		if i := r.Begun.Node.StepIndex; i < len(r.Begun.Node.Steps) {
+			r.at = &r.Begun.Node.Steps[i]
+		}
+		return r.givenUp
+	case in.Ramdisk && !r.Begun.Node.StepsBegun:
+		if err := r.ask(asked); err != nil {
+			return err
+		}
+	}
+	for i := r.Begun.Node.StepIndex; i < len(r.Begun.Node.Steps); i++ {
+		step := &r.Begun.Node.Steps[i]
+		if step.Step != provision.StepHold {
+			if err := r.move(r.works, i); err != nil {
+				return err
+			}
+		}
+		r.at = step
+		if err := r.do(i); err != nil {
+			return r.stepFault(err)
+		}
+	}
+	// One that was asked to end during the last step isn't done.
+	if err := r.move(r.works, len(r.Begun.Node.Steps)); err != nil {
+		return err
+	}
+	r.at = nil
+	return nil
+}
+
+// ask boots the node's ramdisk, and has it say what the node's steps are.
+func (r *runner) ask(asked bool) error {
+	err := bootRamdisk(r.Saga, r.work.step, r.works, r.waits, steps.BootRamdiskIn{})
+	switch f := saga.Reason(err); {
+	case err == nil:
+	case f.Code == errTimeout.Code:
+		return r.silentWhile("{}")
+	case f.Kind == faults.Superseded || isCancel(err):
+		return err
+	default:
+		return faults.Wrap(err, f.Kind, f.Code, "Failed to prepare node %s for %s: %s", r.Begun.Node.ID, r.of, f.Message)
+	}
+	var plan steps.CleanPlanOut
+	err = onConductor(r.Saga, func(ctx workflow.Context) (err error) {
+		plan, err = steps.Agent.CleanPlan(ctx, r.Begun.Node.Group, steps.CleanPlanIn{Fence: r.Fence, Phase: r.phase, Asked: asked})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now, err := steps.Records.Node(r.Context(), steps.NodeIn{Fence: r.Fence})
+	r.Begun.Node.Steps, r.heard = plan.Steps, now.RamdiskHeard
+	return err
+}
+
+// silentWhile is the verdict on a ramdisk that wasn't heard of for too long.
+func (r *runner) silentWhile(step string) error {
+	return faults.New(errTimeout.Kind, errTimeout.Code, "Timeout reached while %s the node. Please check if the ramdisk responsible for the %s is running on the node. "+
+		"Failed on step %s.", r.doing, r.doing, step)
+}
+
+// move shows the node in a state, at a step. Errors: ErrCancelled, also of an operation
+// that can't be taken back: the steps in it are work of their own, and can be ended.
+func (r *runner) move(state provision.State, index int) error {
+	move := shown(r.Saga, state)
+	move.Node.StepIndex = &index
+	err := r.Step(r.work.step, move)
+	if err == nil && r.Cancelled() {
+		err = saga.ErrCancelled
+	}
+	return err
+}
+
+// look sees what the node's power is if one of its steps changes that: one that
+// failed may have, and a run that was lost knows of others. One whose ramdisk is taken
+// away is off afterwards, which is said then.
+func (r *runner) look() {
+	if slices.ContainsFunc(r.Ledger(), func(e operations.Effect) bool { return e.Kind == operations.EffectRamdisk }) {
+		r.power = nil
+		return
+	}
+	if !slices.ContainsFunc(r.Begun.Node.Steps, func(s steps.CleanStep) bool { return powers[s.Step] != "" }) {
+		return
+	}
+	seen, err := steps.BMC.Power(r.Grace(glance), r.Begun.Node.Group, steps.NodePowerIn{Fence: r.Fence, Of: origin(r.Saga)})
+	if err == nil && seen.PowerState != "" {
+		r.power = &seen.PowerState
+	}
+}
+
+// longestStep bounds a step that may not be stopped half-way.
+const longestStep = 4 * time.Hour
+
+// powers are the steps that are changes of power.
+var powers = map[string]provision.Power{provision.StepPowerOn: provision.PowerOn, provision.StepPowerOff: provision.PowerOff, provision.StepReboot: provision.PowerReboot}
+
+// powerTimeout is how long a node may take to come to another power in a step.
+const powerTimeout = time.Minute
+
+func (r *runner) do(i int) error {
+	switch step := r.at.Step; {
+	case step == provision.StepHold:
+		return r.hold(i)
+	case step == provision.StepWait || step == provision.StepServiceWait:
+		return r.wait(i)
+	case powers[step] != "":
+		asked := steps.NodePowerInput{Target: string(powers[step]), Timeout: powerTimeout}
+		found, err := changePowerIn(r.Grace(longestStep), r.Saga, fmt.Sprintf("%s %d", r.phase, i), asked)
+		if found.PowerState != "" {
+			r.power = &found.PowerState
+		}
+		return err
+	}
+	ctx := r.Interruptible()
+	if !r.at.Abortable {
+		ctx = r.Grace(longestStep)
+	}
+	if provision.InRamdisk(r.at.Interface) {
+		return r.tell(ctx, i)
+	}
+	return conducted(ctx, func(ctx workflow.Context) error {
+		_, err := steps.BMC.CleanStep(ctx, r.Begun.Node.Group, steps.CleanStepIn{Fence: r.Fence, Index: i, Phase: r.phase})
+		return err
+	})
+}
+
+// tell has the ramdisk do a step.
+func (r *runner) tell(ctx workflow.Context, i int) error {
+	in := steps.AgentCommandIn{Name: fmt.Sprintf("%s/%d %s", r.phase, i, stepID(*r.at)), Phase: r.phase, Row: &i,
+		Step: &steps.NodeStep{Interface: r.at.Interface, Step: r.at.Step, Abortable: r.at.Abortable}}
+	_, err := tellIn(ctx, r.Saga, !r.at.Abortable, r.work.step, r.works, r.waits, in)
+	return err
+}
+
+// hold stops until somebody has said unhold, which shows in the row: a node that
+// waits at a step that holds has been let go.
+func (r *runner) hold(i int) error {
+	begun := r.Begun.Node
+	if letGo := begun.StepIndex == i && begun.ProvisionState == string(r.waits); letGo {
+		return nil
+	}
+	if begun.StepIndex != i || begun.ProvisionState != string(r.holds) {
+		if err := r.move(r.holds, i); err != nil {
+			return err
+		}
+	}
+	return await(r.Saga, r.holds, "somebody has to say unhold", func(now steps.NodeBrief) bool {
+		return now.ProvisionState != string(r.holds)
+	})
+}
+
+// wait stops for a while, or until the ramdisk is heard of.
+func (r *runner) wait(i int) error {
+	if err := r.move(r.waits, i); err != nil {
+		return err
+	}
+	if seconds := min(r.at.Seconds, provision.MaxWait); seconds > 0 {
+		return workflow.Sleep(r.Interruptible(), time.Duration(seconds)*time.Second)
+	}
+	return await(r.Saga, r.waits, "the ramdisk has to report", func(now steps.NodeBrief) bool {
+		before := r.heard
+		r.heard = now.RamdiskHeard
+		return r.heard.After(before)
+	})
+}
+
+// stepFault is what the user reads of a step that failed.
+func (r *runner) stepFault(err error) error {
+	switch f := saga.Reason(err); {
+	case f.Kind == faults.Superseded || isCancel(err):
+		return err
+	case f.Code == errTimeout.Code || steps.IsAgentUnreached(f):
+		return r.silentWhile(stepID(*r.at))
+	case provision.InRamdisk(r.at.Interface):
+		return faults.Wrap(err, f.Kind, f.Code, "Agent returned error for %s step %s on node %s : %s.", r.phase, stepID(*r.at), r.Begun.Node.ID, f.Message)
+	default:
+		return faults.Wrap(err, f.Kind, f.Code, "Node %s failed step %s: %s", r.Begun.Node.ID, stepID(*r.at), f.Message)
+	}
+}
+
+// leftFault is what the user reads of a ramdisk that could not be left.
+func (r *runner) leftFault(err error) error {
+	f := saga.Reason(err)
+	if f.Kind == faults.Superseded || isCancel(err) {
+		return err
+	}
+	return faults.Wrap(err, f.Kind, f.Code, "Failed to tear down from %s for node %s, reason: %s", r.of, r.Begun.Node.ID, f.Message)
+}
