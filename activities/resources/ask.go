@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/stacks"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -147,6 +148,10 @@ func (s *shift) made(id int64, r *orchestration.Resource, def *hot.Resource) (*o
 	if err != nil {
 		return nil, err
 	}
+	if s.phase == steps.Adopt {
+		return s.adopted(id, r, state, def)
+	}
+	state.Adopts = nil
 	s.show(r, orchestration.ActionCreate)
 	if err := s.resolve(r, state, def); err != nil {
 		s.fail(id, r, err)

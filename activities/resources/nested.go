@@ -74,8 +74,13 @@ var stackSpace = uuid.MustParse("6f1d4c1e-9a53-4d0b-8c43-0a7f1b6c2d5e")
 
 // Create is idempotent by the operation that is a part of the traversal.
 func (n nested) Create(ctx context.Context, c *Call) (time.Duration, error) {
-	c.PhysicalID = uuid.NewSHA1(stackSpace, []byte(c.parent.ID+" "+c.Mark)).String()
+	c.PhysicalID = n.idOf(c)
 	return n.roll(ctx, c, operations.StackCreate)
+}
+
+// idOf is the id of the stack that is made.
+func (nested) idOf(c *Call) string {
+	return uuid.NewSHA1(stackSpace, []byte(c.parent.ID+" "+c.Mark)).String()
 }
 
 // Update is idempotent as Create is. A stack whose making failed before it was there is
@@ -190,7 +195,8 @@ func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind, name s
 
 // write writes what an operation asks of the stack.
 func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, b batch, in *steps.TraversalInput) error {
-	if kind != operations.StackCreate && kind != operations.StackUpdate {
+	made := kind == operations.StackCreate || kind == operations.StackAdopt
+	if !made && kind != operations.StackUpdate {
 		s, err := orchestration.LockStack(ctx, c.tx, c.ProjectID, c.PhysicalID)
 		if err != nil {
 			return err
@@ -213,12 +219,19 @@ func (n nested) write(ctx context.Context, c *Call, kind operations.Kind, b batc
 	if err != nil {
 		return err
 	}
-	if kind == operations.StackCreate {
+	if made {
+		action := orchestration.ActionCreate
+		if kind == operations.StackAdopt {
+			action = orchestration.ActionAdopt
+		}
 		s := &orchestration.Stack{ID: c.PhysicalID, Name: c.Mark, ProjectID: c.ProjectID, UserID: c.parent.UserID, Username: c.parent.Username,
 			ParentID: c.parent.ID, ParentResource: c.Name, Depth: d.Depth, Size: len(d.Resources()), Description: "No description",
-			Action: orchestration.ActionCreate, Reason: "Stack CREATE started", DisableRollback: true, TimeoutMins: c.parent.TimeoutMins}
+			Action: action, Reason: "Stack " + action + " started", DisableRollback: true, TimeoutMins: c.parent.TimeoutMins}
 		err := orchestration.InsertStack(ctx, c.tx, s, row)
 		in.Template = s.TemplateID
+		if err == nil && kind == operations.StackAdopt {
+			err = n.adoptAll(ctx, c, s, d)
+		}
 		return err
 	}
 	s, err := orchestration.LockStack(ctx, c.tx, c.ProjectID, c.PhysicalID)

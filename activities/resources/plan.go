@@ -29,7 +29,7 @@ func (a *Activities) Plan(ctx context.Context, in steps.PlanIn) (out steps.PlanO
 			return err
 		}
 		switch in.Phase {
-		case steps.Make, steps.Back:
+		case steps.Make, steps.Adopt, steps.Back:
 			out, err = j.planMake(ctx, tx, rows)
 		case steps.Clear:
 			out = j.planClear(rows)
@@ -84,14 +84,18 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 	for node, name := range names {
 		r := now[name]
 		out.IDs = append(out.IDs, r.ID)
-		if slices.Contains(missing, r) {
+		if j.phase == steps.Adopt || slices.Contains(missing, r) {
+			r.Requires = nil
 			for _, need := range next.Needs[node] {
 				r.Requires = append(r.Requires, now[names[need]].ID)
 			}
 		}
 		j.describe(&out, node, r, cmp.Or(d.CarriedBy(d.Resource(name)), d.Resource(name).Type))
 	}
-	if err := orchestration.PutRequires(ctx, tx, missing); err != nil || j.op.Kind == operations.StackCreate {
+	if j.phase == steps.Adopt {
+		missing = rows // they are there, but for what they need
+	}
+	if err := orchestration.PutRequires(ctx, tx, missing); err != nil || j.op.Kind == operations.StackCreate || j.phase == steps.Adopt {
 		out.Needs = next.Needs
 		return out, err
 	}

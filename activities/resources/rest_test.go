@@ -32,6 +32,8 @@ type cut struct {
 	mu sync.Mutex
 	// left is how many answers come through; negative is all.
 	left int
+	// changes is how many requests there were that may change something.
+	changes int
 }
 
 var errCut = errors.New("the test has cut the connection")
@@ -64,6 +66,9 @@ func (c cutting) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := next.RoundTrip(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
+		c.changes++
+	}
 	switch {
 	case c.left < 0 || err != nil:
 		return answer, err
@@ -210,8 +215,29 @@ func (b *bench) count(t *resourcetype.Type) int {
 	return len(list)
 }
 
-// all makes, changes and takes away everything of a table, killed at every request
-// and twice: there is never more than one of a thing, and nothing is left.
+// adopted has what is there be adopted, killed at every request and twice: by what is
+// kept of it and without that. Nothing of it is changed, and it is read as before.
+func (b *bench) adopted(th thing, made *resources.Call) {
+	b.Helper()
+	changes := b.cloud.changes
+	for what, data := range map[string]*value.Map{"what was kept": made.Data, "its id": {}} {
+		c := b.call(th, th.made)
+		c.Action, c.PhysicalID, c.Data = "ADOPT", made.PhysicalID, data.Copy()
+		c = b.killed("adopt "+th.name+" by "+what, c, b.types[th.typ].(resources.Adopter).Adopt)
+		if v, _ := c.Attributes.Get(th.attribute); th.attribute != "" && !value.Truth(v) || c.PhysicalID != made.PhysicalID {
+			b.Errorf("%s, adopted by %s: its %s is %v of %v", th.name, what, th.attribute, v, value.JSON(c.Attributes, false))
+		}
+		if !value.Equal(c.Reference, made.Reference) {
+			b.Errorf("%s, adopted by %s: its reference is %v, and was %v", th.name, what, c.Reference, made.Reference)
+		}
+	}
+	if b.cloud.changes != changes {
+		b.Errorf("%s was changed when it was adopted", th.name)
+	}
+}
+
+// all makes, adopts, changes and takes away everything of a table, killed at every
+// request and twice: there is never more than one of a thing, and nothing is left.
 func (b *bench) all(table []thing) {
 	before := map[string]int{}
 	for _, th := range table {
@@ -222,6 +248,7 @@ func (b *bench) all(table []thing) {
 		c := b.killed("create "+th.name, b.call(th, th.made), b.types[th.typ].Create)
 		b.ids[th.name], b.data[th.name] = c.PhysicalID, c.Data
 		b.did(c.Action, th)
+		b.adopted(th, c)
 		if t.REST.Collection != "" && b.count(t) != before[th.name]+1 {
 			b.Errorf("%s: there were %d and are %d", th.name, before[th.name], b.count(t))
 		}

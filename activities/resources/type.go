@@ -42,6 +42,13 @@ type Checker interface {
 	Check(ctx context.Context, c *Call) (wait time.Duration, err error)
 }
 
+// Adopter is a Type that has something to do when what it would have made is there
+// already.
+type Adopter interface {
+	// Adopt fills in Attributes, by the call's PhysicalID and Data. It changes nothing.
+	Adopt(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
 // Sleeper is a Type that has something to do when its stack is put to sleep.
 type Sleeper interface {
 	// Suspend puts the resource to sleep; what sleeps already is success.
@@ -64,8 +71,8 @@ type Call struct {
 	// Name is the resource's in its template; Mark names it among all there are,
 	// and is the same however often it is worked on.
 	Name, Mark string
-	// Action is CREATE, UPDATE, DELETE, CHECK, SUSPEND, RESUME or SNAPSHOT, as users
-	// see it.
+	// Action is CREATE, ADOPT, UPDATE, DELETE, CHECK, SUSPEND, RESUME or SNAPSHOT, as
+	// users see it.
 	Action string
 	// ProjectID is the project that the stack is in, UserID its owner, TrustID what
 	// that one lets us act by; empty if there is no such thing.
@@ -87,6 +94,9 @@ type Call struct {
 	// type keeps of it.
 	Copy string
 	Kept *value.Map
+
+	// Left is what another stack has left of a nested one that is adopted.
+	Left *value.Map
 
 	// configs is where software configs are looked up; box opens them.
 	configs store.Queryer

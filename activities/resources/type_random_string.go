@@ -46,6 +46,7 @@ func (RandomString) Create(_ context.Context, c *Call) (time.Duration, error) {
 	text := random(demands, length)
 	c.PhysicalID, c.Reference = c.Mark, text
 	c.Attributes.Set("value", text)
+	c.Data.Set("value", text)
 	return 0, nil
 }
 

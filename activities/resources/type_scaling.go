@@ -39,17 +39,27 @@ func scalingRolls(c *Call, now become) (r rolling, err error) {
 }
 
 // scalingMade has the members that stay and others of names of their own. The oldest
-// go, and before them those that have failed.
+// go, and before them those that have failed. A group that is adopted has those that
+// are left, of the names that they had.
 func scalingMade(c *Call, now become, b batch, most int) (*stacks.Nested, error) {
 	members := now.members()
 	if b == whole {
 		b.members, b.fresh = scalingSize(c, now), 0
 	}
+	name := shortID
+	if c.Action == orchestration.ActionAdopt {
+		left := c.resourcesLeft().Keys()
+		b.members = len(left)
+		name = func() (one string) {
+			one, left = value.Str(left[0]), left[1:]
+			return one
+		}
+	}
 	if b.members > most {
 		return nil, tooMany()
 	}
 	asked := stacks.ScaledMember(c.Properties)
-	return now.made(b.of(members, shortID, func(string) *value.Map { return asked }))
+	return now.made(b.of(members, name, func(string) *value.Map { return asked }))
 }
 
 // scalingSize is how many members the properties say that there are: as many as are

@@ -142,7 +142,7 @@ func (a *Activities) shift(ctx context.Context, tx store.Tx, in steps.WorkIn) (*
 	if s.now, err = store.Now(ctx, tx); err != nil {
 		return nil, err
 	}
-	if in.Phase == steps.Make || in.Phase == steps.Back {
+	if in.Phase == steps.Make || in.Phase == steps.Adopt || in.Phase == steps.Back {
 		s.template = j.asked()
 		if s.definition, err = a.definition(ctx, tx, j.stack, s.template); err != nil {
 			return nil, err
@@ -260,7 +260,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	}
 	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
-		Copy: copyOf(markOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID],
+		Copy: copyOf(markOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
 		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
 }
@@ -292,6 +292,8 @@ func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, err
 		return 0, nil
 	case id < 0:
 		return t.Delete(ctx, c)
+	case c.Action == orchestration.ActionAdopt:
+		return adopt(ctx, t, c)
 	case c.Action == orchestration.ActionUpdate:
 		return t.Update(ctx, c, changing(c.Data))
 	}
@@ -331,7 +333,7 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 		if id < 0 {
 			return nil
 		}
-		state.Data = state.Data.Without(waitKey(c.Action), changingKey)
+		state.Data, state.Adopts = state.Data.Without(waitKey(c.Action), changingKey), nil
 		if s.definition == nil {
 			break
 		}

@@ -75,6 +75,12 @@ func newWorld(t *testing.T, template string) *world {
 // newWorldOf is a world with a stack that a body asks for.
 func newWorldOf(t *testing.T, body *value.Map) *world {
 	t.Helper()
+	return newWorldWith(t, body, func(w *world, _ *stacks.Definition) { w.fence = w.begin(operations.StackCreate) })
+}
+
+// newWorldWith is a world with a stack that a body asks for, and what becomes of that.
+func newWorldWith(t *testing.T, body *value.Map, becomes func(*world, *stacks.Definition)) *world {
+	t.Helper()
 	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +104,7 @@ func newWorldOf(t *testing.T, body *value.Map) *world {
 		t.Fatal(err)
 	}
 	computetest.InTx(t, w.db, func(tx store.Tx) error { return orchestration.InsertStack(t.Context(), tx, w.stack, row) })
-	w.fence = w.begin(operations.StackCreate)
+	becomes(w, d)
 	return w
 }
 

@@ -106,6 +106,10 @@ func (a *API) exported(ctx context.Context, q store.Queryer, s *orchestration.St
 		if err != nil {
 			return nil, err
 		}
+		if state.Adopts != nil {
+			view.Resources[one.Name] = state.Adopts
+			continue
+		}
 		view.Resources[one.Name] = exportedResource{Name: one.Name, PhysicalID: orNull(one.PhysicalID), Type: one.Type, Action: one.Action, Status: one.Status,
 			Metadata: json.RawMessage(one.Metadata), Data: state.Data}
 	}

@@ -28,6 +28,8 @@ type API struct {
 	MaxSnapshots int
 	// Abandon allows stacks to be exported, and deleted without what they have made.
 	Abandon bool
+	// Adopt allows stacks to be made of what is there already.
+	Adopt bool
 	// MaxPageSize bounds what a list gives at a time.
 	MaxPageSize int
 }

@@ -3,6 +3,7 @@ package orchestration
 // POST /stacks.
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -42,7 +43,7 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	request, err := stacks.ParseRequest(body)
+	request, left, err := a.requested(body)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,10 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err := a.trust(r, s, definition); err != nil {
 		return nil, err
 	}
+	kind := operations.StackCreate
+	if left != nil {
+		kind, s.Action, s.Reason = operations.StackAdopt, orchestration.ActionAdopt, "Stack ADOPT started"
+	}
 	var accepted engine.Accepted
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
 		if err := a.admitStack(r, tx); err != nil {
@@ -69,8 +74,11 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 		if err := orchestration.InsertStack(r.Context(), tx, s, template); err != nil {
 			return err
 		}
-		accepted, err = a.Engine.Accept(r.Context(), tx, engine.Request{Kind: operations.StackCreate, ResourceID: s.ID, ProjectID: s.ProjectID,
-			UserID: s.UserID, RequestID: r.ID, Input: steps.TraversalInput{Template: s.TemplateID}})
+		if err := a.adopt(r.Context(), tx, s, definition, left); err != nil {
+			return err
+		}
+		accepted, err = a.Engine.Accept(r.Context(), tx, engine.Request{Kind: kind, ResourceID: s.ID, ProjectID: s.ProjectID,
+			UserID: s.UserID, RequestID: r.ID, Input: steps.TraversalInput{Template: s.TemplateID, Abandon: left != nil}})
 		return err
 	})
 	if err != nil {
@@ -79,6 +87,31 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	a.offer(accepted)
 	links := linksOf(r, s)
 	return rest.JSON(map[string]any{"stack": map[string]any{"id": s.ID, "links": links}}).WithHeader("Location", links[0].Href), nil
+}
+
+// requested is what a body asks a stack to be; left are the resources that it is to
+// adopt, nil if all are to be made.
+func (a *API) requested(body *value.Map) (request *stacks.Request, left *value.Map, err error) {
+	if !body.Has(stacks.AdoptKey) {
+		request, err = stacks.ParseRequest(body)
+		return request, nil, err
+	}
+	if request, left, err = stacks.ParseAdoption(body); err == nil && !a.Adopt {
+		err = faults.New(faults.Invalid, "NotSupported", "Stack Adopt is not supported.")
+	}
+	return request, left, err
+}
+
+// adopt has rows for what a stack is to adopt, if there is anything.
+func (a *API) adopt(ctx context.Context, tx store.Tx, s *orchestration.Stack, d *stacks.Definition, left *value.Map) error {
+	if left == nil {
+		return nil
+	}
+	adoption, err := d.Adopt(left)
+	if err != nil {
+		return err
+	}
+	return orchestration.InsertSealed(ctx, tx, s.ID, s.TemplateID, adoption.Rows, func() error { return adoption.Seal(a.Secrets) })
 }
 
 // asked is the stack that a body asks for, but for its template.
@@ -107,9 +140,6 @@ func (a *API) asked(r *rest.Request, body *value.Map) (*orchestration.Stack, err
 		}
 	}
 	s.Tags, err = tagsOf(body)
-	if err == nil && body.Has("adopt_stack_data") {
-		err = faults.New(faults.Invalid, "NotSupported", "Stack Adopt is not supported.")
-	}
 	return s, err
 }
 

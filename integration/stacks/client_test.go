@@ -125,6 +125,7 @@ func more(t *testing.T, u user) {
 	u.await(u.at("mine"), "RESTORE_COMPLETE", cloud.Patience)
 	u.openstack("snapshot", "delete", "--yes", "mine", id)
 	hook(t, u)
+	takenOver(u)
 	if resources := told[[]map[string]any](u, "resource", "list", "mine"); len(resources) != 2 {
 		t.Errorf("%v", resources)
 	}
@@ -134,6 +135,22 @@ func more(t *testing.T, u user) {
 	if list := told[[]map[string]any](u, "list"); len(list) != 1 || list[0]["Stack Name"] != "mine" {
 		t.Errorf("%v", list)
 	}
+}
+
+// takenOver has the client abandon a stack, and adopt what that has left.
+func takenOver(u user) {
+	u.Helper()
+	u.openstack("create", "-t", u.file("left.yaml", first), "--parameter", "n=9", "--wait", "left")
+	before := told[map[string]any](u, "output", "show", "left", "said")["output_value"]
+	left := filepath.Join(u.TempDir(), "left.json")
+	u.openstack("abandon", "--output-file", left, "left")
+	if made := told[map[string]any](u, "adopt", "--adopt-file", left, "--wait", "taken"); made["stack_status"] != "ADOPT_COMPLETE" {
+		u.Errorf("%v", made)
+	}
+	if after := told[map[string]any](u, "output", "show", "taken", "said")["output_value"]; after != before {
+		u.Errorf("it says %v, and said %v", after, before)
+	}
+	u.openstack("delete", "--yes", "--wait", "taken")
 }
 
 // hook has the client see a resource wait, and let it go on.

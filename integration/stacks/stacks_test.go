@@ -128,7 +128,7 @@ func hooked(u user) {
 // a delete, and carried on by another worker.
 func TestStacks(t *testing.T) {
 	t.Parallel()
-	u := user{t, cloud.Start(t, cloud.Options{Hosts: 1})}
+	u := user{t, cloud.Start(t, cloud.Options{Hosts: 1, Config: map[string]any{"orchestration.enable_stack_abandon": true, "orchestration.enable_stack_adopt": true}})}
 
 	one := u.create("one", `
 heat_template_version: 2021-04-16
@@ -314,8 +314,52 @@ resources:
 	u.await(carried, "CREATE_COMPLETE", cloud.Patience)
 	u.ask("DELETE", carried, nil, 204)
 	u.await(carried, "DELETE_COMPLETE", cloud.Patience)
+	adopted(u)
 	client(t, u)
 	u.Audit()
+}
+
+// adopted has a stack be abandoned and another adopt what that has left: it says what
+// the first has said. One that lacks a part of it adopts nothing.
+func adopted(u user) {
+	u.Helper()
+	first := u.create("left", `
+heat_template_version: 2021-04-16
+resources:
+  word: {type: OS::Heat::RandomString}
+  group: {type: OS::Heat::ResourceGroup, properties: {count: 2, resource_def: {type: OS::Heat::RandomString}}}
+  scaled: {type: OS::Heat::AutoScalingGroup, properties: {min_size: 2, max_size: 5, resource: {type: OS::Heat::RandomString}}}
+outputs:
+  said: {value: [{get_resource: word}, {get_attr: [group, value]}, {get_attr: [scaled, outputs, value]}]}
+`)
+	said := func(s map[string]any) string {
+		return fmt.Sprint(s["outputs"].([]any)[0].(map[string]any)["output_value"])
+	}
+	want := said(u.await(first, "CREATE_COMPLETE", cloud.Patience))
+	left := u.ask("DELETE", first+"/abandon", nil, 200)
+	u.await(first, "DELETE_COMPLETE", cloud.Patience)
+	adopt := func(name string, left map[string]any) string {
+		text, err := json.Marshal(left)
+		if err != nil {
+			u.Fatal(err)
+		}
+		answer := u.ask("POST", "/stacks", map[string]any{"stack_name": name, "adopt_stack_data": string(text), "disable_rollback": false}, 201)
+		return "/stacks/" + name + "/" + answer["stack"].(map[string]any)["id"].(string)
+	}
+	again := adopt("left", left)
+	if got := said(u.await(again, "ADOPT_COMPLETE", cloud.Patience)); got != want || strings.Count(got, "nil") != 0 {
+		u.Errorf("it says %s, and said %s", got, want)
+	}
+	delete(left["resources"].(map[string]any)["group"].(map[string]any)["resources"].(map[string]any), "1")
+	lacks := adopt("lacks", left)
+	u.await(lacks, "ROLLBACK_COMPLETE", cloud.Patience)
+	if events := fmt.Sprint(u.ask("GET", lacks+"/events", nil, 200)["events"]); !strings.Contains(events, "Exception: resources.group.resources.1: Resource ID was not provided.") {
+		u.Errorf("%v", events)
+	}
+	for _, path := range []string{again, lacks} {
+		u.ask("DELETE", path, nil, 204)
+		u.await(path, "DELETE_COMPLETE", cloud.Patience)
+	}
 }
 
 // scaled has a group be scaled by a policy that is signalled, and not once more while

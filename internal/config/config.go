@@ -144,6 +144,8 @@ type Orchestration struct {
 	MaxSnapshots int `koanf:"max_snapshots_per_stack"`
 	// Abandon allows stacks to be exported, and deleted without what they have made.
 	Abandon bool `koanf:"enable_stack_abandon"`
+	// Adopt allows stacks to be made of what is there already.
+	Adopt bool `koanf:"enable_stack_adopt"`
 	// GuestURL is where guests reach the Orchestration API, without its version;
 	// empty is below api.public_url.
 	GuestURL string `koanf:"guest_url"`

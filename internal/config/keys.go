@@ -65,6 +65,7 @@ var keys = []Key{
 	{"orchestration.max_resources_per_stack", 1000, "How many resources a stack may have; less than 0 is no bound (max_resources_per_stack)."},
 	{"orchestration.max_snapshots_per_stack", 32, "How many snapshots a stack may have; less than 0 is no bound (max_snapshots_per_stack)."},
 	{"orchestration.enable_stack_abandon", false, "Stacks may be exported, with whatever is secret of them, and deleted without what they have made (enable_stack_abandon)."},
+	{"orchestration.enable_stack_adopt", false, "Stacks may be made of what is there already, as an abandoned stack has left it (enable_stack_adopt)."},
 	{"orchestration.guest_url", "", "Where guests reach the Orchestration API, without its version, as https://cloud/orchestration; empty is below api.public_url."},
 	{"orchestration.resource_types", "", "Folder with types of resources beside those of Holdfast, a YAML file each: see [resource-types.md](resource-types.md)."},
 

@@ -49,6 +49,12 @@ func Parse(text, where string, limits Limits) (*Template, error) {
 	return New(body)
 }
 
+// ParseMap reads a text, JSON or YAML, that holds a map, of the depth and the number
+// of values that a template may have. Errors: ValueError.
+func ParseMap(text string) (*value.Map, error) {
+	return readMap(text, "", "The template is not a JSON object or YAML mapping.")
+}
+
 // readMap reads a text that must hold a map; an empty one is an empty map.
 func readMap(text, prefix, otherwise string) (*value.Map, error) {
 	v, err := read(text)

@@ -77,6 +77,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerCreateBackup:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 
 	StackCreate:   newer,
+	StackAdopt:    newer,
 	StackUpdate:   newer,
 	StackRollback: newer,
 	StackCheck:    newer,

@@ -91,6 +91,8 @@ const (
 // Kinds of operation on stacks: each is one traversal of its resources.
 const (
 	StackCreate Kind = "stack.create"
+	// StackAdopt takes what an abandoned stack has left for the resources of a new one.
+	StackAdopt  Kind = "stack.adopt"
 	StackUpdate Kind = "stack.update"
 	StackDelete Kind = "stack.delete"
 	// StackRollback makes a stack what it was before the update that it takes
@@ -305,6 +307,7 @@ var specs = []Spec{
 	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep, StepSettle, StepLeave}, Deadline: 24 * time.Hour},
 
 	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
+	{Kind: StackAdopt, Resource: Stack, Verb: "adopt", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackUpdate, Resource: Stack, Verb: "update", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},
 	{Kind: StackDelete, Resource: Stack, Verb: "delete", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
 	{Kind: StackRollback, Resource: Stack, Verb: "rollback", Exclusive: true, Steps: []string{StepRollback}, Deadline: traversalDeadline},

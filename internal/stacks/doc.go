@@ -6,6 +6,7 @@
 //	Load                       the same from the rows                    load.go
 //	Definition.Changed         what another definition has otherwise     changes.go
 //	State                      what is kept sealed of a resource         state.go
+//	ParseAdoption, Adoption    what is there already, to be resources    adopt.go
 //	Nested, Definition.Child   stacks that are resources of others       nested.go
 //	Config, Signal             what guests read, and what they say       config.go signal.go
 //	GroupTemplate, KeepMembers groups of resources, which are stacks     group.go

@@ -20,6 +20,9 @@ type State struct {
 	Attributes *value.Map
 	// Reference is what get_resource gives of it; nil is the physical id.
 	Reference any
+	// Adopts is what is known of what is there already, and is to be the resource; nil
+	// if there is nothing, or it is the resource.
+	Adopts *value.Map
 }
 
 // OpenState reads the state of a row; one that has none is empty.
@@ -36,7 +39,7 @@ func OpenState(r *orchestration.Resource, box *secrets.Box) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resource %s: %w", r.Name, err)
 	}
-	for key, into := range map[string]**value.Map{"properties": &s.Properties, "data": &s.Data, "attributes": &s.Attributes} {
+	for key, into := range map[string]**value.Map{"properties": &s.Properties, "data": &s.Data, "attributes": &s.Attributes, "adopts": &s.Adopts} {
 		if v, _ := m.Get(key); v != nil {
 			part, ok := v.(*value.Map)
 			if !ok {
@@ -52,6 +55,9 @@ func OpenState(r *orchestration.Resource, box *secrets.Box) (*State, error) {
 // Seal writes a state to its row.
 func (s *State) Seal(r *orchestration.Resource, box *secrets.Box) error {
 	m := value.NewMap("properties", s.Properties, "data", s.Data, "attributes", s.Attributes, "reference", s.Reference)
+	if s.Adopts != nil {
+		m.Set("adopts", s.Adopts)
+	}
 	text, err := m.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("resource %s: %w", r.Name, err)

@@ -46,7 +46,8 @@ type TraversalInput struct {
 	Previous int64 `json:"previous,omitempty"`
 	// PartOf is the traversal of the parent that a nested stack's is a part of.
 	PartOf string `json:"part_of,omitempty"`
-	// Abandon says of a delete that it leaves what there is outside.
+	// Abandon says of a delete, and of the rollback of an adopt, that it leaves what
+	// there is outside.
 	Abandon bool `json:"abandon,omitempty"`
 	// Snapshot is the one that is taken of the stack, or deleted.
 	Snapshot string `json:"snapshot,omitempty"`
@@ -70,6 +71,8 @@ type Phase string
 const (
 	// Make has every resource of the template be there.
 	Make Phase = "make"
+	// Adopt has every resource of the template be what is there already.
+	Adopt Phase = "adopt"
 	// Back is Make for the template that was there before.
 	Back Phase = "back"
 	// Clear has no resource be there.

@@ -30,7 +30,7 @@ func Create(ctx workflow.Context, ref steps.Ref) error {
 	if s == nil {
 		return err
 	}
-	outcome, err := orRollBack(ctx, s, actionCreate, steps.Clear)
+	outcome, err := orRollBack(ctx, s, actionCreate, steps.Make, steps.Clear)
 	if workflow.IsContinueAsNewError(err) {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.StackCreate:   Create,
+	operations.StackAdopt:    Adopt,
 	operations.StackUpdate:   Update,
 	operations.StackDelete:   Delete,
 	operations.StackRollback: Rollback,

@@ -10,6 +10,7 @@ import (
 // Actions and statuses that workflows set (contracts: lifecycle.json).
 const (
 	actionCreate   = "CREATE"
+	actionAdopt    = "ADOPT"
 	actionUpdate   = "UPDATE"
 	actionDelete   = "DELETE"
 	actionRollback = "ROLLBACK"

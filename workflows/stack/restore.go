@@ -29,7 +29,7 @@ func Restore(ctx workflow.Context, ref steps.Ref) error {
 	if s == nil {
 		return err
 	}
-	outcome, err := orRollBack(ctx, s, actionRestore, steps.Back)
+	outcome, err := orRollBack(ctx, s, actionRestore, steps.Make, steps.Back)
 	if workflow.IsContinueAsNewError(err) {
 		return err
 	}

@@ -45,13 +45,13 @@ func only(ctx workflow.Context, ref steps.Ref, step string, phase steps.Phase, a
 
 // orRollBack has the stack be as its operation asks, or takes back what failed, in
 // a phase of its own, if that was asked for.
-func orRollBack(ctx workflow.Context, s *saga.Saga, action string, back steps.Phase) (saga.Outcome, error) {
+func orRollBack(ctx workflow.Context, s *saga.Saga, action string, phase, back steps.Phase) (saga.Outcome, error) {
 	why := s.Begun.Stack.Reason
 	if s.Begun.Step != operations.StepRollback {
 		outcome := ended(action)
 		err := s.Step(operations.StepResources, saga.Move{})
 		if err == nil {
-			err = traverse(ctx, s, steps.Make, action, timeout(s))
+			err = traverse(ctx, s, phase, action, timeout(s))
 		}
 		if err == nil || !s.Begun.Stack.Rollback || final(s, err) {
 			return outcome, err

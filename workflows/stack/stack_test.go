@@ -61,6 +61,9 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "create, one that waits fails", World: diamond(failing(2), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
 	{Name: "create, the last fails", World: diamond(failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
 	{Name: "create nothing", World: func() *world { return creating() }, Ends: "done CREATE_COMPLETE"},
+	{Name: "adopt", World: diamond(of(operations.StackAdopt)), Ends: "done ADOPT_COMPLETE"},
+	{Name: "adopt, a slow one fails", World: diamond(of(operations.StackAdopt), failing(1)), Ends: "failed ADOPT_FAILED"},
+	{Name: "adopt, the last fails", World: diamond(of(operations.StackAdopt), failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
 	{Name: "update", World: diamond(of(operations.StackUpdate)), Ends: "done UPDATE_COMPLETE"},
 	{Name: "update, a slow one fails", World: diamond(of(operations.StackUpdate), failing(1)), Ends: "failed UPDATE_FAILED"},
 	{Name: "update, the last fails", World: diamond(of(operations.StackUpdate), failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
@@ -85,6 +88,7 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "scale, a slow one fails", World: diamond(of(operations.StackScale), failing(1)), Ends: "failed UPDATE_FAILED"},
 	{Name: "recover a scale", World: diamond(recovering(operations.StackScale)), Ends: "done CREATE_FAILED"},
 	{Name: "recover a create", World: diamond(recovering(operations.StackCreate)), Ends: "done CREATE_FAILED"},
+	{Name: "recover an adopt", World: diamond(recovering(operations.StackAdopt)), Ends: "done CREATE_FAILED"},
 	{Name: "recover a delete", World: diamond(recovering(operations.StackDelete), made), Ends: "done DELETE_COMPLETE"},
 }
 

@@ -35,7 +35,7 @@ const (
 const failureCode = "ResourceFailure"
 
 // titles are actions as the reason of a timeout has them.
-var titles = map[string]string{actionCreate: "Create", actionUpdate: "Update", actionDelete: "Delete", actionRollback: "Rollback",
+var titles = map[string]string{actionCreate: "Create", actionAdopt: "Adopt", actionUpdate: "Update", actionDelete: "Delete", actionRollback: "Rollback",
 	actionCheck: "Check", actionSuspend: "Suspend", actionResume: "Resume", actionSnapshot: "Snapshot", actionRestore: "Restore"}
 
 // timeout is when the operation's traversal has taken too long.

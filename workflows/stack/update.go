@@ -31,7 +31,7 @@ func Update(ctx workflow.Context, ref steps.Ref) error {
 	if s == nil {
 		return err
 	}
-	outcome, err := orRollBack(ctx, s, actionUpdate, steps.Back)
+	outcome, err := orRollBack(ctx, s, actionUpdate, steps.Make, steps.Back)
 	if workflow.IsContinueAsNewError(err) {
 		return err
 	}

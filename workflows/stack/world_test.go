@@ -40,7 +40,7 @@ func (n *node) done(phase steps.Phase) bool {
 	if phase == steps.Forget {
 		return !n.kept
 	}
-	return n.there == (phase == steps.Make)
+	return n.there == (phase == steps.Make || phase == steps.Adopt)
 }
 
 func (n *node) do(phase steps.Phase) {
@@ -52,18 +52,19 @@ func (n *node) do(phase steps.Phase) {
 		n.kept = false
 		return
 	}
-	n.there = phase == steps.Make
+	n.there = phase == steps.Make || phase == steps.Adopt
 }
 
 // mayFail says whether a phase is one that nodes fail in.
 func mayFail(phase steps.Phase) bool {
-	return phase == steps.Make || phase == steps.Forget || slices.Contains(visits, phase)
+	return phase == steps.Make || phase == steps.Adopt || phase == steps.Forget || slices.Contains(visits, phase)
 }
 
 // actions are what stacks show of operations of each kind.
 var actions = map[operations.Kind]string{operations.StackDelete: actionDelete, operations.StackUpdate: actionUpdate,
 	operations.StackRollback: actionRollback, operations.StackCheck: actionCheck, operations.StackSuspend: actionSuspend, operations.StackResume: actionResume,
 	operations.StackSnapshot: actionSnapshot, operations.StackRestore: actionRestore,
+	operations.StackAdopt: actionAdopt,
 	operations.StackScale: actionUpdate}
 
 // world is one stack and the operation that holds it.
@@ -257,7 +258,7 @@ func (w *world) Check(t *testing.T) {
 	}
 	for i, n := range w.nodes {
 		switch w.outcome.Action + "_" + w.outcome.Status {
-		case "CREATE_COMPLETE", "UPDATE_COMPLETE", "RESTORE_COMPLETE":
+		case "CREATE_COMPLETE", "ADOPT_COMPLETE", "UPDATE_COMPLETE", "RESTORE_COMPLETE":
 			if !n.there {
 				t.Errorf("node %d is not there", i)
 			}

@@ -120,6 +120,18 @@ func InsertResources(ctx context.Context, tx store.Tx, stackID string, templateI
 	return nil
 }
 
+// InsertSealed is InsertResources of those of which something is sealed, once they have
+// their ids.
+func InsertSealed(ctx context.Context, tx store.Tx, stackID string, templateID int64, resources []*Resource, seal func() error) error {
+	if err := InsertResources(ctx, tx, stackID, templateID, resources); err != nil {
+		return err
+	}
+	if err := seal(); err != nil {
+		return err
+	}
+	return PutResources(ctx, tx, resources)
+}
+
 // PutRequires writes what resources need.
 func PutRequires(ctx context.Context, tx store.Tx, resources []*Resource) error {
 	var batch pgx.Batch

@@ -21,6 +21,7 @@ import (
 const (
 	ActionInit     = "INIT"
 	ActionCreate   = "CREATE"
+	ActionAdopt    = "ADOPT"
 	ActionUpdate   = "UPDATE"
 	ActionDelete   = "DELETE"
 	ActionRollback = "ROLLBACK"
