@@ -219,6 +219,14 @@ func (a *API) deleteSnapshot(r *rest.Request) (*rest.Response, error) {
 	return nil, nil
 }
 
+// restorable refuses a snapshot that isn't whole, or is being deleted.
+func restorable(n *orchestration.Snapshot) error {
+	if n.Status != orchestration.Complete {
+		return faults.New(faults.Invalid, "NotSupported", "Restoring incomplete snapshot is not supported.")
+	}
+	return nil
+}
+
 // restoreSnapshot has a stack be what a snapshot has of it.
 func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 	s, err := a.living(r)
@@ -226,8 +234,8 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	n, err := orchestration.GetSnapshot(r.Context(), a.DB.Pool, s, r.Param("snapshot_id"))
-	if err == nil && n.Status != orchestration.Complete {
-		err = faults.New(faults.Invalid, "NotSupported", "Restoring incomplete snapshot is not supported.")
+	if err == nil {
+		err = restorable(n)
 	}
 	if err != nil {
 		return nil, err
@@ -252,7 +260,11 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 		if err != nil {
 			return notFoundAs(s.Name, err)
 		}
-		if _, err := orchestration.LockSnapshot(r.Context(), tx, locked, n.ID); err != nil {
+		// It may have been deleted meanwhile.
+		if n, err = orchestration.LockSnapshot(r.Context(), tx, locked, n.ID); err == nil {
+			err = restorable(n)
+		}
+		if err != nil {
 			return err
 		}
 		before := locked.TemplateID
