@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -120,6 +121,10 @@ func settings() dynamicconfig.StaticClient {
 	}
 }
 
+// claims keep the ports that freePort gave from whoever asks next, in this process and
+// in others, until this process ends.
+var claims []net.Listener
+
 // freePort finds a port below those that the kernel gives to outgoing
 // connections: the server's own connections to PostgreSQL would else compete
 // for the port between now and its use. Ports below these are given to the other
@@ -129,10 +134,15 @@ func freePort(ip string) (int, error) {
 	var err error
 	for range 100 {
 		port := first + rand.IntN(count)
-		var l net.Listener
+		var claim, l net.Listener
+		if claim, err = net.Listen("unix", fmt.Sprintf("@holdfast-port-%d", port)); err != nil {
+			continue
+		}
 		if l, err = net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(port))); err == nil {
+			claims = append(claims, claim)
 			return port, l.Close()
 		}
+		err = errors.Join(err, claim.Close())
 	}
 	return 0, err
 }
