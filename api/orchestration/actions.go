@@ -97,18 +97,26 @@ func (a *API) accept(r *rest.Request, tx store.Tx, s *orchestration.Stack, kind 
 		UserID: r.Identity.UserID, RequestID: r.ID, Input: in})
 }
 
+// inputOf is what the operation that a stack shows was asked for.
+func (a *API) inputOf(r *rest.Request, tx store.Tx, s *orchestration.Stack) (in steps.TraversalInput, err error) {
+	running, err := a.Engine.Get(r.Context(), tx, s.Shown())
+	if err != nil {
+		return in, err
+	}
+	if err := json.Unmarshal(running.Input, &in); err != nil {
+		return in, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
+	}
+	return in, nil
+}
+
 // cancelUpdate has a stack be what it was before the update that runs.
 func cancelUpdate(a *API, r *rest.Request, tx store.Tx, s *orchestration.Stack) (accepted engine.Accepted, err error) {
 	if err := mayCancel(s, orchestration.ActionUpdate); err != nil {
 		return accepted, err
 	}
-	running, err := a.Engine.Get(r.Context(), tx, s.Shown())
+	in, err := a.inputOf(r, tx, s)
 	if err != nil {
 		return accepted, err
-	}
-	var in steps.TraversalInput
-	if err := json.Unmarshal(running.Input, &in); err != nil {
-		return accepted, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
 	}
 	if in.Previous == 0 {
 		return accepted, inProgress(s) // it was lost, and is being recovered

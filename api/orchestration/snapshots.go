@@ -190,7 +190,8 @@ func (a *API) showSnapshot(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(map[string]any{"snapshot": views[0]}), nil
 }
 
-// deleteSnapshot has a snapshot go, whatever is done with its stack.
+// deleteSnapshot has a snapshot go, whatever is done with its stack but a restore from
+// it.
 func (a *API) deleteSnapshot(r *rest.Request) (*rest.Response, error) {
 	s, err := a.living(r)
 	if err != nil {
@@ -198,12 +199,19 @@ func (a *API) deleteSnapshot(r *rest.Request) (*rest.Response, error) {
 	}
 	var accepted engine.Accepted
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		n, err := orchestration.LockSnapshot(r.Context(), tx, s, r.Param("snapshot_id"))
+		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
+		if err != nil {
+			return notFoundAs(s.Name, err)
+		}
+		n, err := orchestration.LockSnapshot(r.Context(), tx, locked, r.Param("snapshot_id"))
 		if err != nil {
 			return err
 		}
 		if n.Action == orchestration.ActionCreate && n.Status == orchestration.InProgress {
 			return faults.New(faults.Invalid, "NotSupported", "Deleting in-progress snapshot is not supported.")
+		}
+		if err := a.unused(r, tx, locked, n); err != nil {
+			return err
 		}
 		accepted, err = a.Engine.Accept(r.Context(), tx, engine.Request{Kind: operations.SnapshotDelete, ResourceID: n.ID, ProjectID: s.ProjectID,
 			UserID: r.Identity.UserID, RequestID: r.ID, Input: steps.TraversalInput{Snapshot: n.ID}})
@@ -217,6 +225,18 @@ func (a *API) deleteSnapshot(r *rest.Request) (*rest.Response, error) {
 	}
 	a.offer(accepted)
 	return nil, nil
+}
+
+// unused refuses a snapshot of whose copies the stack is being made.
+func (a *API) unused(r *rest.Request, tx store.Tx, s *orchestration.Stack, n *orchestration.Snapshot) error {
+	if s.Action != orchestration.ActionRestore || s.Status != orchestration.InProgress {
+		return nil
+	}
+	in, err := a.inputOf(r, tx, s)
+	if err == nil && in.Snapshot == n.ID {
+		err = inProgress(s)
+	}
+	return err
 }
 
 // restorable refuses a snapshot that isn't whole, or is being deleted.
@@ -272,7 +292,7 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 		if err := orchestration.PutUpdate(r.Context(), tx, locked, template); err != nil {
 			return err
 		}
-		accepted, err = a.accept(r, tx, locked, operations.StackRestore, steps.TraversalInput{Template: template.ID, Previous: before})
+		accepted, err = a.accept(r, tx, locked, operations.StackRestore, steps.TraversalInput{Template: template.ID, Previous: before, Snapshot: n.ID})
 		if faults.Is(err, faults.Conflict) {
 			err = inProgress(locked)
 		}

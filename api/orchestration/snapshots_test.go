@@ -97,7 +97,17 @@ func TestSnapshots(t *testing.T) {
 	if _, answer, _ := c.ask("alice", "GET", "/stacks/one/"+id, ""); answer["stack"].(map[string]any)["stack_status"] != "RESTORE_IN_PROGRESS" {
 		t.Errorf("%v", answer)
 	}
-	// It goes whatever the stack does, and asking twice is asking once.
+	// What the stack is made of stays.
+	if status, answer, _ := c.ask("alice", "DELETE", one, ""); status != 409 || answer["error"].(map[string]any)["message"] != "Stack one already has an action (RESTORE) in progress." {
+		t.Errorf("%d %v", status, answer)
+	}
+	if _, answer, _ := c.ask("alice", "GET", one, ""); answer["snapshot"].(map[string]any)["action"] != "CREATE" {
+		t.Errorf("%v", answer)
+	}
+	// Else it goes whatever the stack does, and asking twice is asking once.
+	if status, answer, _ := c.ask("alice", "POST", "/stacks/one/"+id+"/actions", `{"check": null}`); status != 200 {
+		t.Errorf("%d %v", status, answer)
+	}
 	for range 2 {
 		if status, answer, _ := c.ask("alice", "DELETE", one, ""); status != 204 {
 			t.Errorf("%d %v", status, answer)

@@ -49,7 +49,7 @@ type TraversalInput struct {
 	// Abandon says of a delete, and of the rollback of an adopt, that it leaves what
 	// there is outside.
 	Abandon bool `json:"abandon,omitempty"`
-	// Snapshot is the one that is taken of the stack, or deleted.
+	// Snapshot is the one that is taken of the stack, restored or deleted.
 	Snapshot string `json:"snapshot,omitempty"`
 	// Scale is what a group is to become; nil of others.
 	Scale *ScaleInput `json:"scale,omitempty"`
