@@ -122,28 +122,19 @@ func (a *API) abandonStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var accepted engine.Accepted
 	var view *exported
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
-		if err != nil {
-			return notFoundAs(s.Name, err)
-		}
+	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		if view, err = a.exported(r.Context(), tx, locked); err != nil {
-			return err
+			return accepted, err
 		}
-		accepted, err = a.accept(r, tx, locked, operations.StackDelete, steps.TraversalInput{Abandon: true})
+		accepted, err = a.start(r, tx, locked, operations.StackDelete, steps.TraversalInput{Abandon: true}, orchestration.ActionDelete)
 		if err == nil && accepted.Meeting == operations.Join {
 			err = inProgress(locked) // what runs takes things away
 		}
-		if err != nil {
-			return err
-		}
-		return orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionDelete)
+		return accepted, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.offer(accepted)
 	return rest.JSON(view), nil
 }

@@ -53,23 +53,43 @@ func (a *API) act(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (engine.Accepted, error) { return do(a, r, tx, locked) })
+	if err != nil {
+		return nil, err
+	}
+	return rest.JSON(null), nil
+}
+
+// begin has do say what an operation on a stack, which it holds, was accepted as, and
+// offers that. What may not begin beside what runs is refused in the original's words.
+func (a *API) begin(r *rest.Request, s *orchestration.Stack, do func(store.Tx, *orchestration.Stack) (engine.Accepted, error)) error {
 	var accepted engine.Accepted
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
+	err := a.DB.InTx(r.Context(), func(tx store.Tx) error {
 		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
 		if err != nil {
 			return notFoundAs(s.Name, err)
 		}
-		accepted, err = do(a, r, tx, locked)
+		accepted, err = do(tx, locked)
 		if faults.Is(err, faults.Conflict) {
 			err = inProgress(locked)
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		a.offer(accepted)
 	}
-	a.offer(accepted)
-	return rest.JSON(null), nil
+	return err
+}
+
+// start accepts an operation on a stack, which shows from then on that it does action;
+// one that joins another shows what it does already.
+func (a *API) start(r *rest.Request, tx store.Tx, s *orchestration.Stack, kind operations.Kind, in steps.TraversalInput, action string) (engine.Accepted, error) {
+	accepted, err := a.Engine.Accept(r.Context(), tx, engine.Request{Kind: kind, ResourceID: s.ID, ProjectID: s.ProjectID,
+		UserID: r.Identity.UserID, RequestID: r.ID, Input: in})
+	if err != nil || accepted.Meeting == operations.Join {
+		return accepted, err
+	}
+	return accepted, orchestration.StartAction(r.Context(), tx, s.ID, action)
 }
 
 // inProgress is the original's refusal to begin something while another thing runs.
@@ -84,17 +104,8 @@ func traversal(kind operations.Kind, name, already string) action {
 		if s.State() == already {
 			return accepted, nil
 		}
-		accepted, err = a.accept(r, tx, s, kind, steps.TraversalInput{Template: s.TemplateID})
-		if err != nil {
-			return accepted, err
-		}
-		return accepted, orchestration.StartAction(r.Context(), tx, s.ID, name)
+		return a.start(r, tx, s, kind, steps.TraversalInput{Template: s.TemplateID}, name)
 	}
-}
-
-func (a *API) accept(r *rest.Request, tx store.Tx, s *orchestration.Stack, kind operations.Kind, in steps.TraversalInput) (engine.Accepted, error) {
-	return a.Engine.Accept(r.Context(), tx, engine.Request{Kind: kind, ResourceID: s.ID, ProjectID: s.ProjectID,
-		UserID: r.Identity.UserID, RequestID: r.ID, Input: in})
 }
 
 // inputOf is what the operation that a stack shows was asked for.
@@ -121,13 +132,10 @@ func cancelUpdate(a *API, r *rest.Request, tx store.Tx, s *orchestration.Stack) 
 	if in.Previous == 0 {
 		return accepted, inProgress(s) // it was lost, and is being recovered
 	}
-	if accepted, err = a.accept(r, tx, s, operations.StackRollback, steps.TraversalInput{Previous: in.Previous}); err != nil {
-		return accepted, err
-	}
 	if err := orchestration.PutTemplateBack(r.Context(), tx, s.ID, in.Previous); err != nil {
 		return accepted, err
 	}
-	return accepted, orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionRollback)
+	return a.start(r, tx, s, operations.StackRollback, steps.TraversalInput{Previous: in.Previous}, orchestration.ActionRollback)
 }
 
 // cancelWithoutRollback ends a create or an update where it is.

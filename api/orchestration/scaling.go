@@ -43,10 +43,8 @@ func (a *API) scale(r *rest.Request, tx store.Tx, s *orchestration.Stack, policy
 	if err != nil || in == nil {
 		return accepted, err
 	}
-	if accepted, err = a.accept(r, tx, nested, operations.StackScale, steps.TraversalInput{Previous: nested.TemplateID, Scale: in}); err != nil {
-		return accepted, err
-	}
-	if err := orchestration.StartAction(r.Context(), tx, nested.ID, orchestration.ActionUpdate); err != nil {
+	accepted, err = a.start(r, tx, nested, operations.StackScale, steps.TraversalInput{Previous: nested.TemplateID, Scale: in}, orchestration.ActionUpdate)
+	if err != nil {
 		return accepted, err
 	}
 	event := orchestration.EventOf(policy)

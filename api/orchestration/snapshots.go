@@ -110,39 +110,26 @@ func (a *API) createSnapshot(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var accepted engine.Accepted
 	var views []snapshotView
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
-		if err != nil {
-			return notFoundAs(s.Name, err)
-		}
+	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		if locked.Status == orchestration.InProgress {
-			return inProgress(locked)
+			return accepted, inProgress(locked)
 		}
 		if err := a.admitSnapshot(r, tx, locked); err != nil {
-			return err
+			return accepted, err
 		}
 		n := &orchestration.Snapshot{ID: uuid.NewString(), StackID: s.ID, Name: name, TemplateID: locked.TemplateID, Tags: locked.Tags}
 		if err := orchestration.InsertSnapshot(r.Context(), tx, n); err != nil {
-			return err
-		}
-		accepted, err = a.accept(r, tx, locked, operations.StackSnapshot, steps.TraversalInput{Template: locked.TemplateID, Snapshot: n.ID})
-		if faults.Is(err, faults.Conflict) {
-			err = inProgress(locked)
-		}
-		if err != nil {
-			return err
+			return accepted, err
 		}
 		if views, err = a.snapshotViews(r.Context(), tx, locked, n); err != nil {
-			return err
+			return accepted, err
 		}
-		return orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionSnapshot)
+		return a.start(r, tx, locked, operations.StackSnapshot, steps.TraversalInput{Template: locked.TemplateID, Snapshot: n.ID}, orchestration.ActionSnapshot)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.offer(accepted)
 	return rest.JSON(views[0]), nil
 }
 
@@ -197,34 +184,24 @@ func (a *API) deleteSnapshot(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var accepted engine.Accepted
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
-		if err != nil {
-			return notFoundAs(s.Name, err)
-		}
+	return nil, a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		n, err := orchestration.LockSnapshot(r.Context(), tx, locked, r.Param("snapshot_id"))
 		if err != nil {
-			return err
+			return accepted, err
 		}
 		if n.Action == orchestration.ActionCreate && n.Status == orchestration.InProgress {
-			return faults.New(faults.Invalid, "NotSupported", "Deleting in-progress snapshot is not supported.")
+			return accepted, faults.New(faults.Invalid, "NotSupported", "Deleting in-progress snapshot is not supported.")
 		}
 		if err := a.unused(r, tx, locked, n); err != nil {
-			return err
+			return accepted, err
 		}
 		accepted, err = a.Engine.Accept(r.Context(), tx, engine.Request{Kind: operations.SnapshotDelete, ResourceID: n.ID, ProjectID: s.ProjectID,
 			UserID: r.Identity.UserID, RequestID: r.ID, Input: steps.TraversalInput{Snapshot: n.ID}})
 		if err != nil || accepted.Meeting == operations.Join {
-			return err
+			return accepted, err
 		}
-		return orchestration.StartSnapshotDelete(r.Context(), tx, n.ID)
+		return accepted, orchestration.StartSnapshotDelete(r.Context(), tx, n.ID)
 	})
-	if err != nil {
-		return nil, err
-	}
-	a.offer(accepted)
-	return nil, nil
 }
 
 // unused refuses a snapshot of whose copies the stack is being made.
@@ -274,37 +251,24 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 	if err := a.trust(r, s, next); err != nil {
 		return nil, err
 	}
-	var accepted engine.Accepted
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
-		if err != nil {
-			return notFoundAs(s.Name, err)
-		}
+	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		// It may have been deleted meanwhile.
 		if n, err = orchestration.LockSnapshot(r.Context(), tx, locked, n.ID); err == nil {
 			err = restorable(n)
 		}
 		if err != nil {
-			return err
+			return accepted, err
 		}
 		before := locked.TemplateID
 		locked.Description, locked.Size = descriptionOf(next), len(next.Resources())
 		if err := orchestration.PutUpdate(r.Context(), tx, locked, template); err != nil {
-			return err
+			return accepted, err
 		}
-		accepted, err = a.accept(r, tx, locked, operations.StackRestore, steps.TraversalInput{Template: template.ID, Previous: before, Snapshot: n.ID})
-		if faults.Is(err, faults.Conflict) {
-			err = inProgress(locked)
-		}
-		if err != nil {
-			return err
-		}
-		return orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionRestore)
+		return a.start(r, tx, locked, operations.StackRestore, steps.TraversalInput{Template: template.ID, Previous: before, Snapshot: n.ID}, orchestration.ActionRestore)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.offer(accepted)
 	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
 }
 

@@ -87,34 +87,23 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 	if err := a.trust(r, s, next); err != nil {
 		return nil, err
 	}
-	var accepted engine.Accepted
-	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		locked, err := orchestration.LockStack(r.Context(), tx, s.ProjectID, s.ID)
-		if err != nil {
-			return err
-		}
+	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		if err := mayUpdate(locked); err != nil {
-			return err
+			return accepted, err
 		}
 		before := locked.TemplateID
 		locked.Description, locked.Size = descriptionOf(next), len(next.Resources())
 		if err := settings(locked, body, patch); err != nil {
-			return err
+			return accepted, err
 		}
 		if err := orchestration.PutUpdate(r.Context(), tx, locked, template); err != nil {
-			return err
+			return accepted, err
 		}
-		accepted, err = a.Engine.Accept(r.Context(), tx, engine.Request{Kind: operations.StackUpdate, ResourceID: s.ID, ProjectID: s.ProjectID,
-			UserID: r.Identity.UserID, RequestID: r.ID, Input: steps.TraversalInput{Template: template.ID, Previous: before}})
-		if err != nil {
-			return err
-		}
-		return orchestration.StartAction(r.Context(), tx, s.ID, orchestration.ActionUpdate)
+		return a.start(r, tx, locked, operations.StackUpdate, steps.TraversalInput{Template: template.ID, Previous: before}, orchestration.ActionUpdate)
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.offer(accepted)
 	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
 }
 
