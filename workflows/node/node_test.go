@@ -332,6 +332,16 @@ func TestAServiceGivesWay(t *testing.T) {
 	}
 }
 
+// Nor is a step brought to its end that may not be stopped half-way: what waits for the
+// node turns it off.
+func TestAServiceGivesWayAtOnce(t *testing.T) {
+	t.Parallel()
+	w := play.Told(t, servicing(from("a"), func(w *world) { w.slowly, w.awaited = 10000, true })())
+	if w.power != provision.PowerOff || w.medium || w.disk || !strings.HasPrefix(w.End(), "cancelled, ") || len(w.told) != 1 {
+		t.Errorf("%s: %s", w.End(), w)
+	}
+}
+
 // Each step that waits for the ramdisk waits for another word of it.
 func TestWaits(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func tell(s *saga.Saga, step string, works, waits provision.State, in steps.Agen
 }
 
 // tellIn is tell on a context of its own; what is kept up is waited for to its end,
-// cancelled or not.
+// cancelled or not, unless another operation waits for the node.
 func tellIn(ctx workflow.Context, s *saga.Saga, kept bool, step string, works, waits provision.State, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
 	in.Fence, in.Of = s.Fence, origin(s)
 	waiting, since := false, workflow.Now(ctx)
@@ -143,6 +143,10 @@ func tellIn(ctx workflow.Context, s *saga.Saga, kept bool, step string, works, w
 		now, lookErr := steps.Records.Node(ctx, steps.NodeIn{Fence: s.Fence})
 		if lookErr != nil {
 			return out, lookErr
+		}
+		if kept && now.Awaited {
+			s.Hear(true) // whoever waits has asked for that
+			return out, saga.ErrCancelled
 		}
 		if now.RamdiskHeard.After(since) {
 			since = now.RamdiskHeard

@@ -27,7 +27,8 @@ package node
 //	         nothing is served. If another operation waits for it, it is turned off
 //
 // What a step has done to a machine is not taken back. A node that a step has failed on is
-// in maintenance. Steps are brought to their ends, and runs go on, as in Clean.
+// in maintenance. Steps are brought to their ends, and runs go on, as in Clean; but a step
+// of the ramdisk is left at once if another operation waits for the node.
 
 import (
 	"go.temporal.io/sdk/workflow"
