@@ -79,7 +79,11 @@ func quitService(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *a
 		return begun{}, faults.New(faults.Conflict, "InvalidState", "Can not abort service on node \"%s\" while it is in maintenance mode. "+
 			"Please remove the node from maintenance prior to issuing the request to abort the service operation.", n.UUID)
 	}
-	return moved(a, r, tx, n, all)
+	who, err := moved(a, r, tx, n, all)
+	if err == nil {
+		err = baremetal.Explain(r.Context(), tx, n.UUID, "By request, the service operation was aborted")
+	}
+	return who, err
 }
 
 // mayHaveSteps refuses a node to which none can be done; what they are for has a name in

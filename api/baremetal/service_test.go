@@ -188,7 +188,8 @@ func TestServiceThatFailed(t *testing.T) {
 	if got := c.verb(id, `{"target": "abort"}`); got.status != 202 {
 		t.Errorf("%d %s", got.status, got.fault)
 	}
-	if n := c.ask("root", "1.115", "GET", "/v1/nodes/"+id, "").body; n["provision_state"] != "active" || n["target_provision_state"] != nil {
+	n = c.ask("root", "1.115", "GET", "/v1/nodes/"+id, "").body
+	if n["provision_state"] != "active" || n["target_provision_state"] != nil || n["last_error"] != "By request, the service operation was aborted" {
 		t.Errorf("%v", n)
 	}
 	c.audit()

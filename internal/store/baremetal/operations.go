@@ -150,6 +150,15 @@ func Enter(ctx context.Context, tx store.Tx, n *Node, event provision.Event, tar
 	return nil
 }
 
+// Explain says of a node why it is where it is, instead of what went wrong before.
+func Explain(ctx context.Context, tx store.Tx, id, why string) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET last_error = $2 WHERE uuid = $1`, id, why)
+	if err != nil {
+		return fmt.Errorf("last error of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
 // Move shows a node where its operation says that it is. Nobody is at work on one
 // that waits or is held; otherwise the conductor is that had it before. What is shown
 // of one that another operation waits for is that one's. The caller has checked the
