@@ -132,15 +132,19 @@ func (s *shift) through(id int64, r *orchestration.Resource) {
 }
 
 // refused ends a resource's part by an action that is restricted; the resource is what
-// it was.
+// it was, and its row remembers that this was told.
 func (s *shift) refused(id int64, r *orchestration.Resource, action string) bool {
 	if !slices.Contains(s.definition.Environment.Registry.Restricted(r.Name), action) {
 		return false
 	}
 	failure := faults.New(faults.Forbidden, "ResourceActionRestricted", "%s is restricted for resource.", action)
-	event := orchestration.EventOf(r)
-	event.Action, event.Status, event.Reason = orchestration.ActionUpdate, orchestration.Failed, failure.Error()
-	s.events = append(s.events, event)
+	if told := s.traversal + " refused"; r.DoneIn != told {
+		event := orchestration.EventOf(r)
+		event.Action, event.Status, event.Reason = orchestration.ActionUpdate, orchestration.Failed, failure.Error()
+		s.events = append(s.events, event)
+		r.DoneIn = told
+		s.keep(r)
+	}
 	s.out.Failed = &steps.FailedResource{ID: id, Reason: "Resource UPDATE failed: " + reasonAt("resources."+r.Name, failure)}
 	return true
 }

@@ -114,7 +114,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// What is restricted is refused, and the resource is what it was.
+// What is restricted is refused, which is told once, and the resource is what it was.
 func TestRestrictedActions(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ restricted, properties, reason string }{
@@ -133,6 +133,10 @@ func TestRestrictedActions(t *testing.T) {
 			if out := w.batch(steps.Make, w.plan(steps.Make).IDs[0]); out.Failed != nil {
 				reason = out.Failed.Reason
 			}
+		}
+		told := slices.DeleteFunc(w.events(), func(event string) bool { return event != "first UPDATE_FAILED" })
+		if len(told) > 1 || (len(told) == 1) != (row.reason != "") {
+			t.Errorf("%+v: it is told %d times", row, len(told))
 		}
 		after := w.rows()["first"]
 		if reason != row.reason || row.reason != "" && (after.ID != before.ID || after.Action != "CREATE" || after.Status != "COMPLETE") {
