@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast.dev/activities/activitytest"
 	"holdfast.dev/activities/resources"
@@ -294,5 +295,23 @@ func TestNothingSecretInAPlan(t *testing.T) {
 	text, err := json.Marshal(plan)
 	if err != nil || strings.Contains(string(text), "word") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// What a resource is waited for begins anew with each attempt, however the one before
+// it ended.
+func TestPatienceBeginsAnew(t *testing.T) {
+	t.Parallel()
+	const patience = 200 * time.Millisecond
+	w := newWorld(t, "heat_template_version: 2021-04-16\nresources: {slow: {type: OS::Heat::TestResource, properties: {action_wait_secs: {delete: 0.2}}}}")
+	w.made()
+	id := -w.rows()["slow"].ID
+	for range 2 {
+		w.fence = w.begin(operations.StackDelete)
+		if out := w.batch(steps.Clear, id); len(out.Waiting) != 1 {
+			t.Fatalf("%+v", out)
+		}
+		w.end("DELETE", "FAILED")
+		time.Sleep(2 * patience)
 	}
 }

@@ -178,7 +178,6 @@ func (n nested) roll(ctx context.Context, c *Call, kind operations.Kind) (time.D
 			return wait, err
 		}
 		if p.At == len(all)-1 {
-			c.Data = c.Data.Without(rollingKey)
 			return 0, nil
 		}
 		p.Until = c.Now.Add(p.paused(p.At))

@@ -109,8 +109,9 @@ func TestRolling(t *testing.T) {
 	w.end("UPDATE", "COMPLETE")
 }
 
-// A change that is taken over in the middle is gone on with by the next one, and one
-// that would pause for longer than its stack may take is none.
+// A change that is taken over in the middle is gone on with by the next one; of one that
+// fails it isn't kept how far it came, and one that would pause for longer than its stack
+// may take is none.
 func TestRollingIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, inBatches)
@@ -133,7 +134,21 @@ func TestRollingIsGoneOnWith(t *testing.T) {
 	}
 	w.end("UPDATE", "COMPLETE")
 
-	w.ask(strings.ReplaceAll(inBatches, "max_batch_size: 2}", "max_batch_size: 2, pause_time: 1800}"))
+	w.ask(inBatches)
+	id = w.plan(steps.Make).IDs[0]
+	w.batch(steps.Make, id)
+	w.carryOut("g", steps.Make, steps.StackOutcome{Action: "UPDATE", Status: "FAILED", Reason: "told so"}, operations.ResultFailed)
+	out := w.later(steps.Make, id)
+	state, err := stacks.OpenState(w.rows()["g"], w.box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Failed == nil || state.Data.Has("rolling") {
+		t.Errorf("%+v, and it keeps %v", out, state.Data.Keys())
+	}
+	w.end("UPDATE", "FAILED")
+
+	w.ask(strings.ReplaceAll(second, "max_batch_size: 2}", "max_batch_size: 2, pause_time: 1800}"))
 	_, failed := w.batches(w.plan(steps.Make).IDs[0])
 	if want := "Resource UPDATE failed: ValueError: resources.g: The current update policy will result in stack update timeout."; failed != want {
 		t.Errorf("%q, want %q", failed, want)

@@ -231,6 +231,10 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	if paused, err := s.paused(id, r); err != nil || paused {
 		return nil, err
 	}
+	going := "" // what is gone on with
+	if r.Status == orchestration.InProgress {
+		going = r.Action
+	}
 	if v, is := visits[s.phase]; is {
 		if !s.visit(id, r, v) {
 			return nil, nil
@@ -247,6 +251,9 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	state, err := s.world.Of(r)
 	if err != nil {
 		return nil, err
+	}
+	if r.Action != going {
+		state.Data = state.Data.Without(waitKey(r.Action)) // of one that was cut short
 	}
 	s.keep(r)
 	if err := s.readKept(ctx, tx, r); err != nil {
@@ -310,6 +317,9 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	r.PhysicalID, r.WakeAt = c.PhysicalID, nil
 	s.kept[r.ID] = c.Kept
 	state.Data, state.Attributes, state.Reference = c.Data, c.Attributes, c.Reference
+	if failure != nil || wait <= 0 {
+		state.Data = state.Data.Without(waitKey(c.Action), changingKey, rollingKey) // the way is at its end
+	}
 	switch {
 	case failure != nil:
 		s.fail(id, r, failure)
@@ -333,7 +343,7 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 		if id < 0 {
 			return nil
 		}
-		state.Data, state.Adopts = state.Data.Without(waitKey(c.Action), changingKey), nil
+		state.Adopts = nil
 		if s.definition == nil {
 			break
 		}
