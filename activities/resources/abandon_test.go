@@ -5,8 +5,6 @@ import (
 
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
-	"holdfast.dev/internal/store"
-	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/store/orchestration"
 )
 
@@ -19,14 +17,7 @@ func TestAbandon(t *testing.T) {
 // It stays too where the workflow is lost, and another operation recovers it.
 func TestAbandonIsRecovered(t *testing.T) {
 	t.Parallel()
-	abandoned(t, func(w *world) {
-		var heir string
-		computetest.InTx(t, w.db, func(tx store.Tx) (err error) {
-			heir, err = w.engine.Recover(t.Context(), tx, w.fence.OperationID, "it was lost")
-			return err
-		})
-		w.fence = w.take(heir)
-	})
+	abandoned(t, (*world).lost)
 }
 
 // abandoned abandons a stack, to which something happens meanwhile.

@@ -116,9 +116,11 @@ type job struct {
 	op    engine.Locked
 	stack *orchestration.Stack
 	phase steps.Phase
-	// traversal is what rows remember of having been done.
+	// traversal is what rows remember of having been done. One that recovers another goes
+	// on with that one's.
 	traversal string
-	// input is what the operation was asked for, or the one that it recovers.
+	// kind and input are what the operation was asked for, or the one that it recovers.
+	kind  operations.Kind
 	input steps.TraversalInput
 }
 
@@ -138,13 +140,13 @@ func (a *Activities) open(ctx context.Context, tx store.Tx, f steps.Fence, phase
 	if err != nil {
 		return nil, err
 	}
-	input, err := a.engine.InputOf(ctx, tx, op.Operation)
+	asked, err := a.engine.Asked(ctx, tx, op.Operation)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{Activities: a, op: op, stack: s, phase: phase, traversal: op.ID + " " + string(phase)}
-	if len(input) > 0 {
-		if err := json.Unmarshal(input, &j.input); err != nil {
+	j := &job{Activities: a, op: op, stack: s, phase: phase, traversal: asked.ID + " " + string(phase), kind: asked.Kind}
+	if len(asked.Input) > 0 {
+		if err := json.Unmarshal(asked.Input, &j.input); err != nil {
 			return nil, faults.Wrap(err, faults.Internal, "InternalError", "the operation's input can't be read")
 		}
 	}

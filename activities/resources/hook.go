@@ -23,7 +23,7 @@ const hookLook = time.Minute
 // read any more what it was asked to be.
 func (s *shift) readHooks(ctx context.Context, q store.Queryer) error {
 	d := s.definition
-	if s.op.Kind == operations.StackDelete && s.phase == steps.Clear {
+	if s.kind == operations.StackDelete && s.phase == steps.Clear {
 		var err error
 		if d, err = s.Activities.definition(ctx, q, s.stack, s.stack.TemplateID); err != nil && !faults.Is(err, faults.Unavailable) {
 			slog.WarnContext(ctx, "a stack's template can't be read; it is deleted without hooks", "stack", s.stack.ID, "error", err)
@@ -44,8 +44,8 @@ func (s *shift) before(id int64, r *orchestration.Resource) string {
 	case s.hooks == nil, r.Status == orchestration.InProgress:
 		return ""
 	case id < 0:
-		return s.has(r, s.op.Kind == operations.StackDelete, "pre-delete")
-	case s.op.Kind == operations.StackCreate:
+		return s.has(r, s.kind == operations.StackDelete, "pre-delete")
+	case s.kind == operations.StackCreate:
 		return s.has(r, r.Action == orchestration.ActionInit, "pre-create")
 	}
 	return s.has(r, r.Action != orchestration.ActionInit, "pre-update")
@@ -57,9 +57,9 @@ func (s *shift) after(id int64, r *orchestration.Resource) string {
 	case s.hooks == nil:
 		return ""
 	case id < 0:
-		return s.has(r, s.op.Kind == operations.StackDelete, "post-delete")
+		return s.has(r, s.kind == operations.StackDelete, "post-delete")
 	case r.Action == orchestration.ActionCreate:
-		return s.has(r, s.op.Kind == operations.StackCreate, "post-create")
+		return s.has(r, s.kind == operations.StackCreate, "post-create")
 	}
 	return s.has(r, r.Action == orchestration.ActionUpdate, "post-update")
 }

@@ -35,7 +35,19 @@ func (w *world) cleared(hook string) (is bool) {
 		if err != nil {
 			return err
 		}
-		if is = state.ClearHook(hook, w.fence.OperationID); !is {
+		waits := ""
+		if w.fence.OperationID != "" {
+			running, err := w.engine.Get(w.Context(), tx, w.fence.OperationID)
+			if err != nil {
+				return err
+			}
+			asked, err := w.engine.Asked(w.Context(), tx, running)
+			if err != nil {
+				return err
+			}
+			waits = asked.ID
+		}
+		if is = state.ClearHook(hook, waits); !is {
 			return nil
 		}
 		if err := state.Seal(row, w.box); err != nil {
@@ -109,6 +121,27 @@ func TestHooks(t *testing.T) {
 	}
 	w.fence = w.begin(operations.StackDelete)
 	w.holds(steps.Clear, "pre-delete", "post-delete")
+	if rows := w.rows(); len(rows) != 0 {
+		t.Errorf("%v", rows)
+	}
+}
+
+// A delete whose workflow is lost waits where it did in the operation that recovers it,
+// and so does one that recovers that.
+func TestHooksOfALostDelete(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, value.NewMap("template", sleepers, "environment", strings.Replace(hooked, "pre-create, post-create, ", "", 1)))
+	w.made()
+	w.fence = w.begin(operations.StackDelete)
+	ids := w.plan(steps.Clear).IDs
+	w.batch(steps.Clear, ids...)
+	w.lost()
+	if out := w.batch(steps.Clear, ids...); len(out.Waiting) != 1 || !w.cleared("pre-delete") {
+		t.Fatalf("it doesn't wait before it is deleted: %+v", out)
+	}
+	w.batch(steps.Clear, ids...)
+	w.lost()
+	w.holds(steps.Clear, "post-delete")
 	if rows := w.rows(); len(rows) != 0 {
 		t.Errorf("%v", rows)
 	}

@@ -95,7 +95,7 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 	if j.phase == steps.Adopt {
 		missing = rows // they are there, but for what they need
 	}
-	if err := orchestration.PutRequires(ctx, tx, missing); err != nil || j.op.Kind == operations.StackCreate || j.phase == steps.Adopt {
+	if err := orchestration.PutRequires(ctx, tx, missing); err != nil || j.kind == operations.StackCreate || j.phase == steps.Adopt {
 		out.Needs = next.Needs
 		return out, err
 	}

@@ -147,6 +147,17 @@ func (w *world) take(id string) steps.Fence {
 	return steps.Fence{OperationID: id, Generation: begun.Generation, RunID: "run"}
 }
 
+// lost has the workflow of the operation be lost, and another operation recover it.
+func (w *world) lost() {
+	w.Helper()
+	var heir string
+	computetest.InTx(w.T, w.db, func(tx store.Tx) (err error) {
+		heir, err = w.engine.Recover(w.Context(), tx, w.fence.OperationID, "it was lost")
+		return err
+	})
+	w.fence = w.take(heir)
+}
+
 func (w *world) records() *records.Activities { return records.New(w.db, w.engine, func(string) {}) }
 
 func (w *world) on(db *store.DB) *resources.Activities {

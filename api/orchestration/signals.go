@@ -180,11 +180,19 @@ func (a *API) clearHook(ctx context.Context, tx store.Tx, s *orchestration.Stack
 	m, _ := details.(*value.Map)
 	given, _ := m.Get("unset_hook")
 	hook, _ := given.(string)
-	if !slices.Contains(hot.Hooks, hook) {
+	if !slices.Contains(hot.Hooks, hook) || s.OperationID == "" {
 		return false, nil
 	}
+	running, err := a.Engine.Get(ctx, tx, s.OperationID)
+	if err != nil {
+		return false, err
+	}
+	asked, err := a.Engine.Asked(ctx, tx, running)
+	if err != nil {
+		return false, err
+	}
 	state, err := stacks.OpenState(row, a.Secrets)
-	if err != nil || !state.ClearHook(hook, s.OperationID) {
+	if err != nil || !state.ClearHook(hook, asked.ID) {
 		return false, err
 	}
 	if err := state.Seal(row, a.Secrets); err != nil {

@@ -107,32 +107,32 @@ func (e *Engine) begun(ctx context.Context, tx store.Tx, op Locked, ledger []ope
 	}, nil
 }
 
-// InputOf is what an operation was asked for: one that recovers another, what that was.
-func (e *Engine) InputOf(ctx context.Context, q store.Queryer, op Operation) (json.RawMessage, error) {
-	_, input, err := e.recovers(ctx, q, op)
-	return input, err
-}
-
-// recovers finds what a recover operation ends, and what that was asked for:
-// the first operation in its chain that is not a recover itself. For other
-// kinds it is nil and the operation's own input.
-func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*steps.Recovered, json.RawMessage, error) {
-	if spec, _ := operations.Lookup(op.Kind); !spec.Recovers() {
-		return nil, op.Input, nil
-	}
+// Asked is the operation that says what is to be done: for one that recovers another,
+// the first in its chain that is not a recover itself; for any other, itself.
+func (e *Engine) Asked(ctx context.Context, q store.Queryer, op Operation) (Operation, error) {
 	for {
+		if spec, _ := operations.Lookup(op.Kind); !spec.Recovers() {
+			return op, nil
+		}
 		var err error
 		if op, err = e.Get(ctx, q, op.RetryOf); err != nil {
-			return nil, nil, err
-		}
-		if spec, _ := operations.Lookup(op.Kind); !spec.Recovers() {
-			step, err := e.standing(ctx, q, op)
-			return &steps.Recovered{
-				OperationID: op.ID,
-				Kind:        op.Kind,
-				Step:        step,
-				Cancelled:   op.CancelRequestedAt != nil,
-			}, op.Input, err
+			return op, err
 		}
 	}
+}
+
+// recovers finds what a recover operation ends, and what that was asked for. For
+// other kinds it is nil and the operation's own input.
+func (e *Engine) recovers(ctx context.Context, q store.Queryer, op Operation) (*steps.Recovered, json.RawMessage, error) {
+	asked, err := e.Asked(ctx, q, op)
+	if err != nil || asked.ID == op.ID {
+		return nil, asked.Input, err
+	}
+	step, err := e.standing(ctx, q, asked)
+	return &steps.Recovered{
+		OperationID: asked.ID,
+		Kind:        asked.Kind,
+		Step:        step,
+		Cancelled:   asked.CancelRequestedAt != nil,
+	}, asked.Input, err
 }

@@ -31,7 +31,7 @@ func (s *State) HookReached(hook, traversal string) (reached, waits bool) {
 }
 
 // ClearHook lets a resource go on that waits at a hook for an operation; false if it
-// doesn't.
+// doesn't. One that recovers another waits where that one did.
 func (s *State) ClearHook(hook, operation string) bool {
 	if operation == "" || !s.Data.Has(hook) || !strings.HasPrefix(s.reachedBy(hook), operation+" ") {
 		return false
