@@ -34,9 +34,13 @@ type snapshotView struct {
 
 // snapshotViews are snapshots of a stack with all that they have.
 func (a *API) snapshotViews(ctx context.Context, q store.Queryer, s *orchestration.Stack, snapshots ...*orchestration.Snapshot) ([]snapshotView, error) {
-	ids := make([]string, len(snapshots))
+	ids, by := make([]string, len(snapshots)), make([]int64, len(snapshots))
 	for i, n := range snapshots {
-		ids[i] = n.ID
+		ids[i], by[i] = n.ID, n.TemplateID
+	}
+	templates, err := orchestration.Templates(ctx, q, by)
+	if err != nil {
+		return nil, err
 	}
 	rows, err := orchestration.ResourceSnapshots(ctx, q, ids)
 	if err != nil {
@@ -56,10 +60,7 @@ func (a *API) snapshotViews(ctx context.Context, q store.Queryer, s *orchestrati
 	}
 	views := []snapshotView{}
 	for _, n := range snapshots {
-		template, err := orchestration.GetTemplate(ctx, q, n.TemplateID)
-		if err != nil {
-			return nil, err
-		}
+		template := templates[n.TemplateID]
 		d, err := stacks.Load(s, template, a.Secrets, a.Types)
 		if err != nil {
 			return nil, err

@@ -245,16 +245,31 @@ type Template struct {
 
 // GetTemplate gives a template by its id. Errors: NotFound.
 func GetTemplate(ctx context.Context, q store.Queryer, id int64) (*Template, error) {
+	found, err := Templates(ctx, q, []int64{id})
+	return found[id], err
+}
+
+// Templates gives templates by their ids. Errors: NotFound, one isn't there.
+func Templates(ctx context.Context, q store.Queryer, ids []int64) (map[int64]*Template, error) {
 	rows, err := q.Query(ctx, `SELECT t.id, t.stack_id::text AS stack_id, t.template, t.environment, t.files_id, f.contents AS files
-		FROM orchestration.templates t JOIN orchestration.files f ON f.id = t.files_id WHERE t.id = $1`, id)
+		FROM orchestration.templates t JOIN orchestration.files f ON f.id = t.files_id WHERE t.id = ANY ($1)`, ids)
 	if err != nil {
-		return nil, fmt.Errorf("template %d: %w", id, store.Translate(err))
+		return nil, fmt.Errorf("templates %d: %w", ids, store.Translate(err))
 	}
-	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[Template])
+	found, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Template])
 	if err != nil {
-		return nil, fmt.Errorf("template %d: %w", id, store.Translate(err))
+		return nil, fmt.Errorf("templates %d: %w", ids, store.Translate(err))
 	}
-	return t, nil
+	byID := make(map[int64]*Template, len(found))
+	for _, t := range found {
+		byID[t.ID] = t
+	}
+	for _, id := range ids {
+		if byID[id] == nil {
+			return nil, fmt.Errorf("template %d: %w", id, store.Translate(pgx.ErrNoRows))
+		}
+	}
+	return byID, nil
 }
 
 func orEmpty[T any](list []T) []T {
