@@ -136,6 +136,11 @@ func patched[T any](row *T, changes []change, schema string, fresh *T) error {
 	if err != nil {
 		return err
 	}
+	return patchedAs(document, row, changes, schema, fresh)
+}
+
+// patchedAs is patched for a row that has a document of its own.
+func patchedAs[T any](document *pyjson.Object, row *T, changes []change, schema string, fresh *T) error {
 	if err := apply(document, changes); err != nil {
 		return err
 	}

@@ -71,6 +71,33 @@ func (a *API) conceal(n, before *baremetal.Node) error {
 	return nil
 }
 
+// masked is a secret in a document that is being changed: it moves with what it is in,
+// and refusals print its mask.
+type masked struct{ plain any }
+
+func (masked) String() string { return pyjson.Repr(mask) }
+
+// MarshalJSON implements json.Marshaler.
+func (m masked) MarshalJSON() ([]byte, error) { return json.Marshal(m.plain) }
+
+// changeable is a node as a document that changes can be carried out on, its secrets in
+// place; conceal has to hide them again.
+func (a *API) changeable(n *baremetal.Node) (*pyjson.Object, error) {
+	kept, err := nodes.Opened(a.Secrets, n)
+	if err != nil {
+		return nil, err
+	}
+	document, err := documentOf(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range secretFields {
+		value, _ := document.Get(f.name)
+		kept.Show(value, f.name, func(plain any) any { return masked{plain} })
+	}
+	return document, nil
+}
+
 // hide puts the mask in the place of every secret below a value, and the secrets
 // into found.
 func hide(value any, path string, keys []string, old, found map[string]any) {

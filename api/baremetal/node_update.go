@@ -142,7 +142,11 @@ func mayPatch(r *rest.Request, n *baremetal.Node, changes []change) error {
 // patchNode is the node after a patch.
 func (a *API) patchNode(r *rest.Request, tx store.Tx, n *baremetal.Node, changes []change, reset bool) (*baremetal.Node, error) {
 	after := &baremetal.Node{}
-	if err := patched(n, changes, "node_after_patch", after); err != nil {
+	document, err := a.changeable(n)
+	if err == nil {
+		err = patchedAs(document, n, changes, "node_after_patch", after)
+	}
+	if err != nil {
 		return nil, err
 	}
 	after.ConductorGroup = strings.ToLower(after.ConductorGroup)

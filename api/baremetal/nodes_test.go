@@ -111,6 +111,33 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
+// A secret in a list stays with what it is in when another element goes, also if its mask
+// is sent back; and no refusal prints it.
+func TestSecretsInLists(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.enroll("root", `{"driver": "fake-hardware", "name": "n", "driver_info": {"users": [{"name": "a", "password": "f1rst"}, {"name": "b", "password": "s3cond"}, {"name": "c", "password": "th1rd"}]}}`)
+	patch := func(text string) step { return step{"root", "1.115", "PATCH", "/v1/nodes/n", text, 200, ""} }
+	c.play(
+		patch(`[{"op": "remove", "path": "/driver_info/users/0"}, {"op": "replace", "path": "/driver_info/users/1/name", "value": "d"}]`),
+		patch(`[{"op": "replace", "path": "/driver_info/users/0/password", "value": "******"}, {"op": "add", "path": "/driver_info/users/0", "value": {"name": "e", "password": "n3w"}}]`),
+	)
+	n, err := baremetal.Nodes.Find(t.Context(), c.db.Pool, id, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := nodes.Opened(c.box, n)
+	if got := fmt.Sprint(kept["driver_info"]); err != nil || got != "map[/users/0/password:n3w /users/1/password:s3cond /users/2/password:th1rd]" || strings.Contains(string(n.DriverInfo), "3") {
+		t.Errorf("%s are kept of %s: %v", got, n.DriverInfo, err)
+	}
+	for _, path := range []string{"/driver_info/users/0/none/deep", "/driver_info/users/0/password/deep"} {
+		got := c.ask("root", "1.115", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "`+path+`", "value": 1}]`)
+		if got.status != 400 || strings.Contains(got.fault, "n3w") || !strings.Contains(got.fault, "'******'") {
+			t.Errorf("%d %s", got.status, got.fault)
+		}
+	}
+}
+
 func TestPatches(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

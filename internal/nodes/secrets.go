@@ -44,14 +44,17 @@ func Revealed(box *secrets.Box, n *baremetal.Node, field string, raw json.RawMes
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}
-	show(value, "", all[field])
+	all.Show(value, field, func(plain any) any { return plain })
 	return value, nil
 }
 
-func show(value any, path string, secrets map[string]any) {
+// Show has a field of a node show its secrets, each as what as makes of it.
+func (k Kept) Show(value any, field string, as func(plain any) any) { show(value, "", k[field], as) }
+
+func show(value any, path string, secrets map[string]any, as func(plain any) any) {
 	list, _ := value.([]any)
 	for i, inner := range list {
-		show(inner, fmt.Sprintf("%s/%d", path, i), secrets)
+		show(inner, fmt.Sprintf("%s/%d", path, i), secrets, as)
 	}
 	object, ok := value.(*pyjson.Object)
 	if !ok {
@@ -60,10 +63,10 @@ func show(value any, path string, secrets map[string]any) {
 	for _, key := range object.Keys() {
 		inner, _ := object.Get(key)
 		if plain, is := secrets[path+"/"+key]; is {
-			object.Set(key, plain)
+			object.Set(key, as(plain))
 			continue
 		}
-		show(inner, path+"/"+key, secrets)
+		show(inner, path+"/"+key, secrets, as)
 	}
 }
 
