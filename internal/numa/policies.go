@@ -5,9 +5,9 @@ package numa
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"holdfast.dev/internal/extraspecs"
 	"holdfast.dev/internal/faults"
 )
 
@@ -240,22 +240,26 @@ func Realtime(extraSpecs, image map[string]string, vcpus int) (CPUs, error) {
 // byResources lets the resource classes VCPU and PCPU and the trait of threads say
 // what the policies say otherwise.
 func (s *source) byResources(r *Request) error {
-	shared, pinned := s.resource("VCPU"), s.resource("PCPU")
+	asked, err := extraspecs.Resources(s.flavor)
+	if err != nil {
+		return err
+	}
+	shared, pinned := asked["VCPU"] > 0, asked["PCPU"] > 0
 	switch {
-	case r.Policy != "" && shared+pinned > 0:
+	case r.Policy != "" && (shared || pinned):
 		return request("It is not possible to use the 'resources:VCPU' or 'resources:PCPU' extra specs in combination with the " +
 			"'hw:cpu_policy' extra spec or 'hw_cpu_policy' image metadata property; use one or the other")
-	case shared > 0 && pinned > 0:
+	case shared && pinned:
 		return request("It is not possible to specify both 'resources:VCPU' and 'resources:PCPU' extra specs; use one or the other")
-	case pinned > 0 && r.EmulatorThreads == EmulatorIsolated && pinned != s.vcpus+1:
+	case pinned && r.EmulatorThreads == EmulatorIsolated && asked["PCPU"] != int64(s.vcpus)+1:
 		return request("You have requested 'hw:emulator_threads_policy=isolate' but have not requested sufficient PCPUs to handle this policy; " +
 			"you must allocate exactly flavor.vcpus + 1 PCPUs.")
-	case pinned > 0 && r.EmulatorThreads != EmulatorIsolated && pinned != s.vcpus:
+	case pinned && r.EmulatorThreads != EmulatorIsolated && asked["PCPU"] != int64(s.vcpus):
 		return request("There is a mismatch between the number of PCPUs requested via 'resourcesNN:PCPU' and the flavor); " +
 			"you must allocate exactly flavor.vcpus PCPUs")
-	case pinned > 0:
+	case pinned:
 		r.Policy = Dedicated
-	case shared > 0:
+	case shared:
 		r.Policy = Shared
 	}
 	const trait = "trait:HW_CPU_HYPERTHREADING"
@@ -273,18 +277,6 @@ func (s *source) byResources(r *Request) error {
 		r.ThreadPolicy = Require
 	}
 	return nil
-}
-
-// resource sums what groups ask of a class, resources:VCPU and resources1:VCPU.
-func (s *source) resource(class string) int {
-	sum := 0
-	for key, value := range s.flavor {
-		space, name, _ := strings.Cut(key, ":")
-		if n, err := strconv.Atoi(value); err == nil && name == class && strings.HasPrefix(space, "resources") {
-			sum += n
-		}
-	}
-	return sum
 }
 
 func request(text string) error { return faults.New(faults.Invalid, "InvalidRequest", "%s", text) }
