@@ -276,8 +276,8 @@ func (s *Service) changePassword(w http.ResponseWriter, r *http.Request, caller 
 	if err := s.db.QueryRow(r.Context(), `SELECT password_hash FROM identity.users WHERE id = $1`, id).Scan(&hash); err != nil {
 		return err
 	}
-	if !matches(r.Context(), hash, in.User.Original) {
-		return service.Unauthorized()
+	if err := check(r.Context(), hash, in.User.Original); err != nil {
+		return err
 	}
 	young, err := hashPassword(r.Context(), in.User.Password)
 	if err != nil {

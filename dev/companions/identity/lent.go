@@ -77,8 +77,8 @@ func (s *Service) byApplicationCredential(ctx context.Context, id, name string, 
 	if a != nil {
 		hash = &a.SecretHash
 	}
-	if !matches(ctx, hash, secret) {
-		return nil, service.Unauthorized()
+	if err := check(ctx, hash, secret); err != nil {
+		return nil, err
 	}
 	t := s.fresh(a.UserID, "application_credential")
 	t.ApplicationCredentialID, t.ProjectID = &a.ID, &a.ProjectID

@@ -150,8 +150,8 @@ func (s *Service) byPassword(ctx context.Context, user *named, password string) 
 	if err != nil && !service.Missing(err) {
 		return nil, err
 	}
-	if !matches(ctx, hash, password) {
-		return nil, service.Unauthorized()
+	if err := check(ctx, hash, password); err != nil {
+		return nil, err
 	}
 	return s.fresh(id, "password"), nil
 }

@@ -43,20 +43,23 @@ func hashPassword(ctx context.Context, password string) (string, error) {
 // as long for a name that exists as for one that doesn't.
 const nobody = "$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy"
 
-// matches says whether password is the one hashed; hash is nil for none.
-func matches(ctx context.Context, hash *string, password string) bool {
+// check refuses a password other than the one hashed; hash is nil for none.
+func check(ctx context.Context, hash *string, password string) error {
 	if len(password) > longestPassword {
-		return false
+		return service.Unauthorized()
 	}
 	select {
 	case hashing <- struct{}{}:
 		defer func() { <-hashing }()
 	case <-ctx.Done():
-		return false
+		return ctx.Err()
 	}
 	known := nobody
 	if hash != nil {
 		known = *hash
 	}
-	return bcrypt.CompareHashAndPassword([]byte(known), digest(password)) == nil && hash != nil
+	if bcrypt.CompareHashAndPassword([]byte(known), digest(password)) != nil || hash == nil {
+		return service.Unauthorized()
+	}
+	return nil
 }
