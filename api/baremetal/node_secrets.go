@@ -71,14 +71,20 @@ func (a *API) conceal(n, before *baremetal.Node) error {
 	return nil
 }
 
-// masked is a secret in a document that is being changed: it moves with what it is in,
+// concealed is a secret in a document that is being changed: it moves with what it is in,
 // and refusals print its mask.
-type masked struct{ plain any }
+type concealed struct{ plain any }
 
-func (masked) String() string { return pyjson.Repr(mask) }
+func (concealed) String() string { return pyjson.Repr(mask) }
 
 // MarshalJSON implements json.Marshaler.
-func (m masked) MarshalJSON() ([]byte, error) { return json.Marshal(m.plain) }
+func (m concealed) MarshalJSON() ([]byte, error) { return json.Marshal(m.plain) }
+
+// keeps says whether a value that is put in the place of another is the mask of it.
+func keeps(there, value any) bool {
+	_, is := there.(concealed)
+	return is && value == mask
+}
 
 // changeable is a node as a document that changes can be carried out on, its secrets in
 // place; conceal has to hide them again.
@@ -93,7 +99,7 @@ func (a *API) changeable(n *baremetal.Node) (*pyjson.Object, error) {
 	}
 	for _, f := range secretFields {
 		value, _ := document.Get(f.name)
-		kept.Show(value, f.name, func(plain any) any { return masked{plain} })
+		kept.Show(value, f.name, func(plain any) any { return concealed{plain} })
 	}
 	return document, nil
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 )
 
 // step is a request and its answer: the status, and a part of the fault.

@@ -162,7 +162,7 @@ func (c change) on(at any, parts []string) (after any, reason string) {
 			return nil, "can't " + c.op + " a non-existent object '" + part + "'"
 		case c.op == "remove":
 			holder.Delete(part)
-		default:
+		case !keeps(inner, c.value):
 			holder.Set(part, c.value)
 		}
 		return holder, ""
