@@ -193,7 +193,7 @@ func TestGroupsAreBounded(t *testing.T) {
 		deep = value.NewMap("type", "OS::Heat::ResourceGroup", "properties", value.NewMap("resource_def", deep))
 	}
 	template := value.NewMap("heat_template_version", "2021-04-16", "resources", value.NewMap("g", deep))
-	request, err := stacks.ParseRequest(value.NewMap("template", template))
+	request, err := stacks.ParseRequest(value.NewMap("template", template), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestGroupIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := value.NewMap("type", "OS::Heat::ResourceGroup", "properties", value.NewMap("resource_def", value.Of(parsed)))
-		request, err := stacks.ParseRequest(value.NewMap("template", value.NewMap("heat_template_version", "2021-04-16", "resources", value.NewMap("g", g))))
+		request, err := stacks.ParseRequest(value.NewMap("template", value.NewMap("heat_template_version", "2021-04-16", "resources", value.NewMap("g", g))), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -166,7 +166,7 @@ func TestUpdatePolicyIsChecked(t *testing.T) {
 		"{batch_create: {pause_time: soon}}":    "Property error: resources.g.update_policy.batch_create.pause_time: Value 'soon' is not a number",
 	} {
 		template := fmt.Sprintf("heat_template_version: 2021-04-16\nresources: {g: {type: OS::Heat::ResourceGroup, update_policy: %s, properties: {resource_def: {type: OS::Heat::None}}}}", policy)
-		request, err := stacks.ParseRequest(value.NewMap("template", template))
+		request, err := stacks.ParseRequest(value.NewMap("template", template), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func (w *world) askFor(body *value.Map) {
 // asked writes what a body asks for, and gives what an update is asked for then.
 func (w *world) asked(body *value.Map) steps.TraversalInput {
 	w.Helper()
-	request, err := stacks.ParseRequest(body)
+	request, err := stacks.ParseRequest(body, nil)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func newWorldWith(t *testing.T, body *value.Map, becomes func(*world, *stacks.De
 	w := &world{T: t, db: computetest.Open(t), box: box, types: resources.Builtin()}
 	w.engine = engine.New(w.db, orchestration.Locks(), orchestration.SnapshotLocks())
 	w.stack = &orchestration.Stack{ID: uuid.NewString(), Name: "s", ProjectID: "p", UserID: "u", Action: orchestration.ActionCreate, Reason: "Stack CREATE started"}
-	request, err := stacks.ParseRequest(body)
+	request, err := stacks.ParseRequest(body, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	s.ID = none
-	request, _, err := a.requested(body)
+	request, _, err := a.requested(r, body)
 	if err != nil {
 		return nil, err
 	}

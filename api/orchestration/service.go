@@ -21,6 +21,8 @@ type API struct {
 	Types *resourcetype.Registry
 	// Trusts has users trust us; nil is nobody.
 	Trusts Trusts
+	// Templates reads what requests name by URL; nil is nothing.
+	Templates *Templates
 	// MaxStacks bounds the stacks of a project, MaxConfigs its software configs,
 	// MaxResources the resources of a stack; less than 0 is no bound.
 	MaxStacks, MaxConfigs, MaxResources int

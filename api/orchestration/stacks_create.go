@@ -43,7 +43,7 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	request, left, err := a.requested(body)
+	request, left, err := a.requested(r, body)
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +91,12 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 
 // requested is what a body asks a stack to be; left are the resources that it is to
 // adopt, nil if all are to be made.
-func (a *API) requested(body *value.Map) (request *stacks.Request, left *value.Map, err error) {
+func (a *API) requested(r *rest.Request, body *value.Map) (request *stacks.Request, left *value.Map, err error) {
 	if !body.Has(stacks.AdoptKey) {
-		request, err = stacks.ParseRequest(body)
+		request, err = stacks.ParseRequest(body, a.fetcher(r))
 		return request, nil, err
 	}
-	if request, left, err = stacks.ParseAdoption(body); err == nil && !a.Adopt {
+	if request, left, err = stacks.ParseAdoption(body, a.fetcher(r)); err == nil && !a.Adopt {
 		err = faults.New(faults.Invalid, "NotSupported", "Stack Adopt is not supported.")
 	}
 	return request, left, err

@@ -228,7 +228,7 @@ func (a *API) validateTemplate(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	request, err := stacks.ParseRequest(body)
+	request, err := stacks.ParseRequest(body, a.fetcher(r))
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ func (a *API) updateStack(r *rest.Request) (*rest.Response, error) {
 }
 
 // anew is the parser of a body that says all of what a stack is to be.
-func anew(body *value.Map, _ *stacks.Definition) (*stacks.Request, error) {
-	return stacks.ParseRequest(body)
+func anew(body *value.Map, _ *stacks.Definition, fetch stacks.Fetcher) (*stacks.Request, error) {
+	return stacks.ParseRequest(body, fetch)
 }
 
 // patchStack has a stack be what it is but for what the body says.
@@ -45,7 +45,7 @@ func (a *API) patchStack(r *rest.Request) (*rest.Response, error) {
 }
 
 // parser reads from a body what a stack is to be, by what it is.
-type parser func(*value.Map, *stacks.Definition) (*stacks.Request, error)
+type parser func(*value.Map, *stacks.Definition, stacks.Fetcher) (*stacks.Request, error)
 
 // updated is what a stack is, and what an update asks of it, if that can be carried out.
 func (a *API) updated(r *rest.Request, body *value.Map, parse parser) (s *orchestration.Stack, now, next *stacks.Definition, err error) {
@@ -55,7 +55,7 @@ func (a *API) updated(r *rest.Request, body *value.Map, parse parser) (s *orches
 	if now, err = a.definition(r, s); err != nil {
 		return nil, nil, nil, err
 	}
-	request, err := parse(body, now)
+	request, err := parse(body, now, a.fetcher(r))
 	if err != nil {
 		return nil, nil, nil, err
 	}

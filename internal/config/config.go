@@ -146,6 +146,10 @@ type Orchestration struct {
 	Abandon bool `koanf:"enable_stack_abandon"`
 	// Adopt allows stacks to be made of what is there already.
 	Adopt bool `koanf:"enable_stack_adopt"`
+	// TemplateNetworks are those in which templates are read by their URLs,
+	// TemplateTimeout is how long a request waits for all of its.
+	TemplateNetworks []netip.Prefix `koanf:"template_networks"`
+	TemplateTimeout  time.Duration  `koanf:"template_fetch_timeout"`
 	// GuestURL is where guests reach the Orchestration API, without its version;
 	// empty is below api.public_url.
 	GuestURL string `koanf:"guest_url"`

@@ -66,6 +66,8 @@ var keys = []Key{
 	{"orchestration.max_snapshots_per_stack", 32, "How many snapshots a stack may have; less than 0 is no bound (max_snapshots_per_stack)."},
 	{"orchestration.enable_stack_abandon", false, "Stacks may be exported, with whatever is secret of them, and deleted without what they have made (enable_stack_abandon)."},
 	{"orchestration.enable_stack_adopt", false, "Stacks may be made of what is there already, as an abandoned stack has left it (enable_stack_adopt)."},
+	{"orchestration.template_networks", []any{}, "Networks that templates are read from by their URLs, as prefixes; empty for every one but loopback, link-local and private ones."},
+	{"orchestration.template_fetch_timeout", 30 * time.Second, "Longest time that a request waits for all templates that it names by URL (template_fetch_timeout)."},
 	{"orchestration.guest_url", "", "Where guests reach the Orchestration API, without its version, as https://cloud/orchestration; empty is below api.public_url."},
 	{"orchestration.resource_types", "", "Folder with types of resources beside those of Holdfast, a YAML file each: see [resource-types.md](resource-types.md)."},
 

@@ -22,7 +22,7 @@ const maxPhysicalID = 255
 // ParseAdoption reads a body that has what an abandoned stack has left. What the stack
 // is to be is the template there, with the parameters there that the body says nothing
 // of; left are the resources there, by their names. Errors: Invalid.
-func ParseAdoption(body *value.Map) (r *Request, left *value.Map, err error) {
+func ParseAdoption(body *value.Map, fetch Fetcher) (r *Request, left *value.Map, err error) {
 	given, _ := body.Get(AdoptKey)
 	text, ok := given.(string)
 	if !ok {
@@ -49,7 +49,7 @@ func ParseAdoption(body *value.Map) (r *Request, left *value.Map, err error) {
 	left, _ = value.Plain(left).(*value.Map)
 	asked := body.Copy()
 	asked.Set("template", template)
-	if r, err = ParseRequest(asked); err != nil {
+	if r, err = ParseRequest(asked, fetch); err != nil {
 		return nil, nil, err
 	}
 	said := r.Environment.Parameters

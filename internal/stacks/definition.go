@@ -32,8 +32,8 @@ type Definition struct {
 }
 
 // define binds a template to the parameters of an environment.
-func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry) (*Definition, error) {
-	d := &Definition{Environment: env, Files: files, Types: types, family: newFamily()}
+func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry, fetch Fetcher) (*Definition, error) {
+	d := &Definition{Environment: env, Files: files, Types: types, family: newFamily(fetch)}
 	if err := d.bind(t, who); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func defined(t *testing.T, template string) (*Definition, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := ParseRequest(value.NewMap("template", template))
+	request, err := ParseRequest(value.NewMap("template", template), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestUnserved(t *testing.T) {
 		{"{}", "{type: OS::Heat::None, deletion_policy: Snapshot}", "", `"Snapshot" deletion policy not supported`},
 	} {
 		request, err := ParseRequest(value.NewMap("environment", c.environment, "template", "heat_template_version: 2021-04-16\nresources: {r: "+c.resource+"}",
-			"files", value.NewMap("t.yaml", "heat_template_version: 2021-04-16\nresources: {x: "+c.inside+"}")))
+			"files", value.NewMap("t.yaml", "heat_template_version: 2021-04-16\nresources: {x: "+c.inside+"}")), nil)
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}

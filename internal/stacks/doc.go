@@ -3,6 +3,7 @@
 // them.
 //
 //	Request.Parse, Definition  a request, and what it asks for, checked  request.go definition.go unserved.go
+//	Fetcher                    templates that are named by URL           fetch.go
 //	Load                       the same from the rows                    load.go
 //	Definition.Changed         what another definition has otherwise     changes.go
 //	State                      what is kept sealed of a resource         state.go

@@ -39,7 +39,7 @@ func Load(s *orchestration.Stack, row *orchestration.Template, box *secrets.Box,
 	if err := json.Unmarshal([]byte(row.Files), &files); err != nil {
 		return nil, fmt.Errorf("template %d: %w", row.ID, err)
 	}
-	d, err := define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types)
+	d, err := define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types, nil)
 	if err != nil {
 		return nil, err
 	}

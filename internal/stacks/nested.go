@@ -94,10 +94,11 @@ type family struct {
 	mu     sync.Mutex
 	parsed map[string]*hot.Template
 	types  map[[2]string]*resourcetype.Type
+	fetch  Fetcher
 }
 
-func newFamily() *family {
-	return &family{parsed: map[string]*hot.Template{}, types: map[[2]string]*resourcetype.Type{}}
+func newFamily(fetch Fetcher) *family {
+	return &family{parsed: map[string]*hot.Template{}, types: map[[2]string]*resourcetype.Type{}, fetch: fetch}
 }
 
 // template is the one of a file. Errors: Invalid.
@@ -107,9 +108,9 @@ func (d *Definition) template(file string) (*hot.Template, error) {
 	if t := d.family.parsed[file]; t != nil {
 		return t, nil
 	}
-	text, ok := d.Files[file]
-	if !ok {
-		return nil, &hot.Error{Class: hot.ValidationFailed, Message: fmt.Sprintf(`Could not fetch remote template "%s": it is not among the files`, value.Clip(file, maxShown))}
+	text, err := d.file(file)
+	if err != nil {
+		return nil, err
 	}
 	t, err := hot.Parse(text, file, hot.Limits{})
 	if err != nil {
@@ -169,7 +170,7 @@ func (d *Definition) keepFiles(before map[string]string) {
 	maps.Copy(all, d.Files)
 	if len(all) > len(d.Files) {
 		d.Files, d.filesID = all, 0
-		d.family = newFamily()
+		d.family = newFamily(d.family.fetch)
 	}
 }
 

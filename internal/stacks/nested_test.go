@@ -49,7 +49,7 @@ func TestProvidersAreChecked(t *testing.T) {
 			registry.Set(c.registry, "t.yaml")
 		}
 		request, err := ParseRequest(value.NewMap("template", head+"resources: {r: "+c.resource+"}", "files", value.NewMap("t.yaml", c.file),
-			"environment", value.NewMap("resource_registry", registry)))
+			"environment", value.NewMap("resource_registry", registry)), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

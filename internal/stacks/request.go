@@ -17,15 +17,17 @@ type Request struct {
 	Template    *hot.Template
 	Environment *hot.Environment
 	Files       map[string]string
+
+	fetch Fetcher
 }
 
 // ParseRequest reads the part of a body that says what a stack is to be:
-// template, environment, environment_files, files and parameters.
+// template or template_url, environment, environment_files, files and parameters.
 // Errors: Invalid.
-func ParseRequest(body *value.Map) (*Request, error) {
-	r := &Request{}
+func ParseRequest(body *value.Map, fetch Fetcher) (*Request, error) {
+	r := &Request{fetch: fetch}
 	var err error
-	if r.Template, err = template(body); err != nil {
+	if r.Template, err = template(body, fetch); err != nil {
 		return nil, err
 	}
 	if r.Files, err = files(body); err != nil {
@@ -47,11 +49,11 @@ func ParseRequest(body *value.Map) (*Request, error) {
 
 // ParsePatch reads a body that says what of a stack is to change.
 // Errors: Invalid.
-func ParsePatch(body *value.Map, now *Definition) (*Request, error) {
-	r := &Request{Template: now.Template}
+func ParsePatch(body *value.Map, now *Definition, fetch Fetcher) (*Request, error) {
+	r := &Request{Template: now.Template, fetch: fetch}
 	if says(body, "template") || says(body, "template_url") {
 		var err error
-		if r.Template, err = template(body); err != nil {
+		if r.Template, err = template(body, fetch); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +92,7 @@ func ParsePatch(body *value.Map, now *Definition) (*Request, error) {
 
 // Define is what the request asks for, of the stack that who is.
 func (r *Request) Define(who hot.Identity, types *resourcetype.Registry) (*Definition, error) {
-	return define(r.Template, r.Environment, r.Files, who, types)
+	return define(r.Template, r.Environment, r.Files, who, types, r.fetch)
 }
 
 // bad is the original's answer to a body that is not as it must be.
@@ -106,7 +108,7 @@ func unread(what string, err error) error {
 	return bad("%s not in valid format: %s", what, err)
 }
 
-func template(body *value.Map) (*hot.Template, error) {
+func template(body *value.Map, fetch Fetcher) (*hot.Template, error) {
 	given, _ := body.Get("template")
 	switch t := given.(type) {
 	case *value.Map:
@@ -124,7 +126,7 @@ func template(body *value.Map) (*hot.Template, error) {
 		return parsed, unread("Template", err)
 	}
 	if url, _ := body.Get("template_url"); url != nil {
-		return nil, bad("Could not retrieve template: %s", value.Clip(value.Str(url), maxShown))
+		return fetched(url, fetch)
 	}
 	return nil, bad("No template specified")
 }

@@ -117,7 +117,7 @@ func TestScalingIsChecked(t *testing.T) {
 		"{type: OS::Heat::AccessPolicy, properties: {AllowedResources: [r, q]}}":                          "AccessPolicy resource q not in stack",
 		"{type: OS::Heat::AccessPolicy, properties: {AllowedResources: [r, v]}}":                          "",
 	} {
-		request, err := ParseRequest(value.NewMap("template", "heat_template_version: 2021-04-16\nresources: {v: {type: OS::Heat::Value, properties: {value: 3}}, r: "+body+"}"))
+		request, err := ParseRequest(value.NewMap("template", "heat_template_version: 2021-04-16\nresources: {v: {type: OS::Heat::Value, properties: {value: 3}}, r: "+body+"}"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
