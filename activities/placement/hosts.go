@@ -27,6 +27,8 @@ type hosts struct {
 	mu     sync.Mutex
 	readAt time.Time
 	all    []scheduler.Host
+	// at says where in all a host is, by its id.
+	at map[string]int
 	// known are what the hosts' inventories say, by their text: that is read once,
 	// not every second.
 	known map[string]*facts
@@ -75,11 +77,12 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 		return err
 	}
 	known := map[string]*facts{}
-	h.all, h.silent = make([]scheduler.Host, len(rows)), map[string]string{}
+	h.all, h.at, h.silent = make([]scheduler.Host, len(rows)), make(map[string]int, len(rows)), map[string]string{}
 	for i, r := range rows {
 		if !r.Up(downAfter) && !r.ForcedDown && !r.Disabled {
 			h.silent[r.ID] = r.Name
 		}
+		h.at[r.ID] = i
 		h.all[i] = scheduler.Host{
 			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
 			Up: r.Up(downAfter), Disabled: r.Disabled,
@@ -169,23 +172,23 @@ func (h *hosts) unheard(leftOut []string) string {
 func (h *hosts) took(id string, c compute.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range h.all {
-		if x := &h.all[i]; x.ID == id {
-			x.VCPUs.Used += int64(c.VCPUs)
-			x.Memory.Used += c.MemoryMB
-			x.Disk.Used += c.DiskGB
-			x.Servers++
-			if c.NUMA != nil && x.CellsUsed == nil {
-				x.CellsUsed = &numa.Usage{}
-			}
-			x.CellsUsed.Add(c.NUMA)
-			if len(c.Devices) > 0 && x.DevicesTaken == nil {
-				x.DevicesTaken = pci.Taken{}
-			}
-			for _, d := range c.Devices {
-				x.DevicesTaken[d.Address] = true
-			}
-			return
-		}
+	i, known := h.at[id]
+	if !known {
+		return
+	}
+	x := &h.all[i]
+	x.VCPUs.Used += int64(c.VCPUs)
+	x.Memory.Used += c.MemoryMB
+	x.Disk.Used += c.DiskGB
+	x.Servers++
+	if c.NUMA != nil && x.CellsUsed == nil {
+		x.CellsUsed = &numa.Usage{}
+	}
+	x.CellsUsed.Add(c.NUMA)
+	if len(c.Devices) > 0 && x.DevicesTaken == nil {
+		x.DevicesTaken = pci.Taken{}
+	}
+	for _, d := range c.Devices {
+		x.DevicesTaken[d.Address] = true
 	}
 }

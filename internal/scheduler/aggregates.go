@@ -19,48 +19,66 @@ const (
 
 // letsProjectIn: a host in an aggregate with tenants takes only theirs. Further
 // keys with the same beginning name more of them.
-func letsProjectIn(r *Request, h *Host) bool {
-	restricted := false
-	for key, projects := range h.Aggregates {
-		if strings.HasPrefix(key, tenantKey) {
-			if slices.Contains(projects, r.ProjectID) {
-				return true
+func letsProjectIn(r *Request) func(*Host) bool {
+	return func(h *Host) bool {
+		restricted := false
+		for key, projects := range h.Aggregates {
+			if strings.HasPrefix(key, tenantKey) {
+				if slices.Contains(projects, r.ProjectID) {
+					return true
+				}
+				restricted = true
 			}
-			restricted = true
 		}
+		return !restricted
 	}
-	return !restricted
 }
 
-func letsFlavorIn(r *Request, h *Host) bool {
-	flavors := h.Aggregates[flavorKey]
-	return len(flavors) == 0 || slices.Contains(flavors, r.Flavor)
+func letsFlavorIn(r *Request) func(*Host) bool {
+	return func(h *Host) bool {
+		flavors := h.Aggregates[flavorKey]
+		return len(flavors) == 0 || slices.Contains(flavors, r.Flavor)
+	}
 }
 
 // hasAggregateSpecs: what the flavor wants under aggregate_instance_extra_specs,
 // one of the host's aggregates has.
-func hasAggregateSpecs(r *Request, h *Host) bool {
-	for key, want := range r.Requirements.Aggregate {
-		if !slices.ContainsFunc(h.Aggregates[key], want.holds) {
-			return false
-		}
+func hasAggregateSpecs(r *Request) func(*Host) bool {
+	if len(r.Requirements.Aggregate) == 0 {
+		return nil
 	}
-	return true
+	return func(h *Host) bool {
+		for key, want := range r.Requirements.Aggregate {
+			if !slices.ContainsFunc(h.Aggregates[key], want.holds) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 // letsImageIn: where an aggregate has a key that the image has too, the values agree.
-func letsImageIn(r *Request, h *Host) bool {
-	for key, value := range r.Image {
-		if options := h.Aggregates[key]; len(options) > 0 && value != "" && !slices.Contains(options, value) {
-			return false
-		}
+func letsImageIn(r *Request) func(*Host) bool {
+	if len(r.Image) == 0 {
+		return nil
 	}
-	return true
+	return func(h *Host) bool {
+		for key, options := range h.Aggregates {
+			if value := r.Image[key]; value != "" && len(options) > 0 && !slices.Contains(options, value) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
-func isBelowServerLimit(_ *Request, h *Host) bool { return h.isBelow(maxServersKey, h.Servers) }
+func isBelowServerLimit(*Request) func(*Host) bool {
+	return func(h *Host) bool { return h.isBelow(maxServersKey, h.Servers) }
+}
 
-func isBelowBuildLimit(_ *Request, h *Host) bool { return h.isBelow(maxBuildingKey, h.Building) }
+func isBelowBuildLimit(*Request) func(*Host) bool {
+	return func(h *Host) bool { return h.isBelow(maxBuildingKey, h.Building) }
+}
 
 // isBelow says whether n is less than the smallest limit that the aggregates
 // have under the key; none is no limit.

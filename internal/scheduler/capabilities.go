@@ -8,14 +8,19 @@ import (
 )
 
 // hasCapabilities: each wanted property is there and as it should be.
-func hasCapabilities(r *Request, h *Host) bool {
-	for path, want := range r.Requirements.Capabilities {
-		value, ok := h.property(path, ":")
-		if !ok || !want.holds(text(value)) {
-			return false
-		}
+func hasCapabilities(r *Request) func(*Host) bool {
+	if len(r.Requirements.Capabilities) == 0 {
+		return nil
 	}
-	return true
+	return func(h *Host) bool {
+		for path, want := range r.Requirements.Capabilities {
+			value, ok := h.property(path, ":")
+			if !ok || !want.holds(text(value)) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 // facts are the properties that the scheduler itself knows of a host, by the

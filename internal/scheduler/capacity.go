@@ -3,6 +3,8 @@ package scheduler
 // Room: how much of each resource a host can still promise.
 
 import (
+	"slices"
+
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
 )
@@ -24,53 +26,62 @@ func (c Capacity) Fits(n int64) bool {
 // Free is what can still be promised.
 func (c Capacity) Free() float64 { return float64(c.Total-c.Reserved)*c.Ratio - float64(c.Used) }
 
-func hasRoom(r *Request, h *Host) bool {
-	return h.VCPUs.Fits(r.VCPUs) && h.Memory.Fits(r.MemoryMB) && h.Disk.Fits(r.DiskGB)
+func hasRoom(r *Request) func(*Host) bool {
+	return func(h *Host) bool {
+		return h.VCPUs.Fits(r.VCPUs) && h.Memory.Fits(r.MemoryMB) && h.Disk.Fits(r.DiskGB)
+	}
 }
 
 // hasResources asks for room of the resource classes that the flavor names
 // besides CPUs, memory and disk.
-func hasResources(r *Request, h *Host) bool {
-	for class, n := range r.Requirements.Resources {
-		if n > 0 && !h.Resources[class].Fits(n) {
-			return false
-		}
+func hasResources(r *Request) func(*Host) bool {
+	if len(r.Requirements.Resources) == 0 {
+		return nil
 	}
-	return true
+	return func(h *Host) bool {
+		for class, n := range r.Requirements.Resources {
+			if n > 0 && !h.Resources[class].Fits(n) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 // hasDevices asks for enough devices, wherever they are.
-func hasDevices(r *Request, h *Host) bool {
+func hasDevices(r *Request) func(*Host) bool {
 	if len(r.Devices) == 0 {
-		return true
+		return nil
 	}
-	_, ok := pci.Assign(h.Parts, h.DevicesTaken, r.Devices, nil)
-	return ok
+	return func(h *Host) bool {
+		_, ok := pci.Assign(h.Parts, h.DevicesTaken, r.Devices, nil)
+		return ok
+	}
 }
 
 // hasCells asks whether the guest fits on the host's NUMA cells, near enough to its
 // devices.
-func hasCells(r *Request, h *Host) bool {
+func hasCells(r *Request) func(*Host) bool {
 	if r.Cells == nil {
-		return true
+		return nil
 	}
-	_, _, ok := pci.Fit(h.Parts, h.CellsUsed, h.DevicesTaken, r.Cells, r.Devices, h.limits())
-	return ok
+	return func(h *Host) bool {
+		_, _, ok := pci.Fit(h.Parts, h.CellsUsed, h.DevicesTaken, r.Cells, r.Devices, h.limits())
+		return ok
+	}
 }
 
 // limits are how often the CPUs and the memory of a cell may be promised.
 func (h *Host) limits() numa.Limits { return numa.Limits{CPU: h.VCPUs.Ratio, RAM: h.Memory.Ratio} }
 
-func hasTraits(r *Request, h *Host) bool {
-	for _, t := range r.Requirements.Required {
-		if !h.Traits[t] {
-			return false
-		}
+func hasTraits(r *Request) func(*Host) bool {
+	required, forbidden := r.Requirements.Required, r.Requirements.Forbidden
+	if len(required)+len(forbidden) == 0 {
+		return nil
 	}
-	for _, t := range r.Requirements.Forbidden {
-		if h.Traits[t] {
-			return false
-		}
+	return func(h *Host) bool {
+		lacks := func(trait string) bool { return !h.Traits[trait] }
+		has := func(trait string) bool { return h.Traits[trait] }
+		return !slices.ContainsFunc(required, lacks) && !slices.ContainsFunc(forbidden, has)
 	}
-	return true
 }

@@ -36,10 +36,11 @@ type Verdict struct {
 // Choose proposes hosts for the request. Seed draws among the best few; the
 // same seed draws the same. The candidates point into hosts.
 func (s *Scheduler) Choose(hosts []Host, r Request, seed uint64) Verdict {
-	v := Verdict{Rejected: map[string]int{}}
+	v := Verdict{Candidates: make([]*Host, 0, len(hosts)), Rejected: map[string]int{}}
+	rules := s.rules(&r)
 	for i := range hosts {
-		if name, ok := s.rejects(&r, &hosts[i]); ok {
-			v.Rejected[name]++
+		if broken := slices.IndexFunc(rules, func(f rule) bool { return !f.pass(&hosts[i]) }); broken >= 0 {
+			v.Rejected[rules[broken].name]++
 		} else {
 			v.Candidates = append(v.Candidates, &hosts[i])
 		}
@@ -50,14 +51,20 @@ func (s *Scheduler) Choose(hosts []Host, r Request, seed uint64) Verdict {
 	return v
 }
 
-// rejects names the first filter that the host doesn't pass.
-func (s *Scheduler) rejects(r *Request, h *Host) (filter string, rejected bool) {
-	for i := range s.Filters {
-		if !s.Filters[i].Pass(r, h) {
-			return s.Filters[i].Name, true
+// rule is a filter for one request.
+type rule struct {
+	name string
+	pass func(*Host) bool
+}
+
+// rules are those of the request, without the filters of which it asks nothing.
+func (s *Scheduler) rules(r *Request) (all []rule) {
+	for _, f := range s.Filters {
+		if pass := f.Pass(r); pass != nil {
+			all = append(all, rule{f.Name, pass})
 		}
 	}
-	return "", false
+	return all
 }
 
 // ranked is how many candidates are brought into order: who needs more than that
@@ -83,25 +90,38 @@ func (w *weighed) before(other *weighed) bool {
 	return w.weight > other.weight || w.weight == other.weight && w.host.ID < other.host.ID
 }
 
-// order brings the heaviest to the front.
-func (s *Scheduler) order(hosts []*Host, r *Request) {
-	all := make([]weighed, len(hosts))
-	for i, h := range hosts {
-		all[i].host = h
-	}
-	raw := make([]float64, len(hosts))
+// scale is a weigher for one request.
+type scale struct {
+	*Weigher
+	weigh func(*Host) float64
+	span  span
+}
+
+// scales are those of the request, without the weighers to which every host weighs
+// the same.
+func (s *Scheduler) scales(hosts []*Host, r *Request) (all []scale) {
 	for i := range s.Weighers {
 		w := &s.Weighers[i]
-		given := newSpan(w.FromZero)
-		for k, h := range hosts {
-			raw[k] = w.Weigh(r, h)
-			given.take(raw[k])
+		if weigh := w.Weigh(r); weigh != nil {
+			all = append(all, scale{w, weigh, newSpan(w.FromZero)})
 		}
-		if !given.matters() {
-			continue
+	}
+	for _, h := range hosts {
+		for i := range all {
+			all[i].span.take(all[i].weigh(h))
 		}
-		for k, h := range hosts {
-			all[k].weight += h.multiplier(w) * given.share(raw[k])
+	}
+	return slices.DeleteFunc(all, func(s scale) bool { return !s.span.matters() })
+}
+
+// order brings the heaviest to the front.
+func (s *Scheduler) order(hosts []*Host, r *Request) {
+	scales := s.scales(hosts, r)
+	all := make([]weighed, len(hosts))
+	for k, h := range hosts {
+		all[k].host = h
+		for i := range scales {
+			all[k].weight += h.multiplier(scales[i].Weigher) * scales[i].span.share(scales[i].weigh(h))
 		}
 	}
 	rank(all, min(len(all), max(ranked, s.Few)))

@@ -8,7 +8,8 @@ import "slices"
 type Filter struct {
 	// Name is shown to operators; those of the original keep theirs.
 	Name string
-	Pass func(*Request, *Host) bool
+	// Pass gives the rule for a request; nil if it lets every host pass.
+	Pass func(*Request) func(*Host) bool
 }
 
 // Filters are asked in this order, cheap and selective ones first.
@@ -38,14 +39,27 @@ var Filters = []Filter{
 	{"NUMATopologyFilter", hasCells},
 }
 
-func notExcluded(r *Request, h *Host) bool { return !slices.Contains(r.Exclude, h.ID) }
-
-func isRequested(r *Request, h *Host) bool {
-	return r.Host == "" || r.Host == h.Name || r.Host == h.ID
+func notExcluded(r *Request) func(*Host) bool {
+	if len(r.Exclude) == 0 {
+		return nil
+	}
+	return func(h *Host) bool { return !slices.Contains(r.Exclude, h.ID) }
 }
 
-func isEnabledAndUp(_ *Request, h *Host) bool { return h.Up && !h.Disabled }
+func isRequested(r *Request) func(*Host) bool {
+	if r.Host == "" {
+		return nil
+	}
+	return func(h *Host) bool { return r.Host == h.Name || r.Host == h.ID }
+}
 
-func isInZone(r *Request, h *Host) bool {
-	return r.AvailabilityZone == "" || r.AvailabilityZone == h.AvailabilityZone
+func isEnabledAndUp(*Request) func(*Host) bool {
+	return func(h *Host) bool { return h.Up && !h.Disabled }
+}
+
+func isInZone(r *Request) func(*Host) bool {
+	if r.AvailabilityZone == "" {
+		return nil
+	}
+	return func(h *Host) bool { return r.AvailabilityZone == h.AvailabilityZone }
 }

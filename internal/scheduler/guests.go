@@ -10,17 +10,22 @@ import (
 
 // runsGuest: the host runs guests of the architecture, hypervisor and mode that
 // the image names, and its hypervisor has the version that the image asks for.
-func runsGuest(r *Request, h *Host) bool {
+func runsGuest(r *Request) func(*Host) bool {
 	wanted := Guest{
 		Architecture: canonical(architectures, r.Image["hw_architecture"]),
 		Hypervisor:   canonical(hypervisors, r.Image["img_hv_type"]),
 		Mode:         canonical(modes, r.Image["hw_vm_mode"]),
 	}
-	if wanted != (Guest{}) && !slices.ContainsFunc(h.Guests, wanted.isRunAs) {
-		return false
-	}
 	version := r.Image["img_hv_requested_version"]
-	return version == "" || h.HypervisorVersion == 0 || versionHolds(version, h.HypervisorVersion)
+	if wanted == (Guest{}) && version == "" {
+		return nil
+	}
+	return func(h *Host) bool {
+		if wanted != (Guest{}) && !slices.ContainsFunc(h.Guests, wanted.isRunAs) {
+			return false
+		}
+		return version == "" || h.HypervisorVersion == 0 || versionHolds(version, h.HypervisorVersion)
+	}
 }
 
 // isRunAs compares what is named; what is empty may be anything.

@@ -54,8 +54,11 @@ func checkQuery(list []any, depth int, parts *int) error {
 	return nil
 }
 
-func matchesQuery(r *Request, h *Host) bool {
-	return r.Query == nil || truth(r.Query.eval(r.Query.root, h))
+func matchesQuery(r *Request) func(*Host) bool {
+	if r.Query == nil {
+		return nil
+	}
+	return func(h *Host) bool { return truth(r.Query.eval(r.Query.root, h)) }
 }
 
 // eval gives what a list comes to; an empty one is true. Arguments that come to
