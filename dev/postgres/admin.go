@@ -126,12 +126,13 @@ func closed(database string) string {
 }
 
 // CreateDatabase makes a database as a copy of template, which nobody may be
-// connected to.
+// connected to. Its files are copied as they are, which costs less than to log each
+// page of them.
 func (a Admin) CreateDatabase(ctx context.Context, database, owner, template string) error {
 	if err := checkNames(database, owner, template); err != nil {
 		return err
 	}
-	_, err := a.SQL(ctx, "postgres", fmt.Sprintf("CREATE DATABASE %s OWNER %s TEMPLATE %s;\n", database, owner, template)+closed(database))
+	_, err := a.SQL(ctx, "postgres", fmt.Sprintf("CREATE DATABASE %s OWNER %s TEMPLATE %s STRATEGY FILE_COPY;\n", database, owner, template)+closed(database))
 	return err
 }
 

@@ -208,8 +208,10 @@ func (s *Server) arguments(extra map[string]string) []string {
 		"max_wal_senders": "0",
 		"min_wal_size":    "64MB",
 		"max_wal_size":    "512MB",
-		"jit":             "off",
-		"log_line_prefix": "%m [%p] %d ",
+		// What a killed server leaves lies in its folder, not in the machine's shared memory.
+		"dynamic_shared_memory_type": "mmap",
+		"jit":                        "off",
+		"log_line_prefix":            "%m [%p] %d ",
 	}
 	for name, value := range extra {
 		settings[name] = value

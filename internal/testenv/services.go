@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/dev/ports"
 	"holdfast.dev/dev/postgres"
 	"holdfast.dev/dev/supervise"
+	"holdfast.dev/internal/statedir"
 )
 
 // Variable names the environment variable that holds the path of a file in
@@ -27,6 +28,7 @@ type Services struct {
 	Temporal string         `json:"temporal"` // host:port
 
 	dir      string
+	lock     *statedir.Lock // of the folder
 	server   *postgres.Server
 	temporal *supervise.Process
 }
@@ -34,11 +36,11 @@ type Services struct {
 // StartServices starts both in a temporary folder. Stop must follow, also
 // after an error if Services are returned with it.
 func StartServices(ctx context.Context) (*Services, error) {
-	dir, err := os.MkdirTemp("", "holdfast-test-")
+	dir, lock, err := scratch()
 	if err != nil {
 		return nil, fmt.Errorf("a folder for the test services: %w", err)
 	}
-	s := &Services{dir: dir}
+	s := &Services{dir: dir, lock: lock}
 	// PostgreSQL's account has to pass through; what is below is closed.
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return s, fmt.Errorf("a folder for the test services: %w", err)
@@ -96,7 +98,7 @@ func (s *Services) Stop() error {
 	if s.server != nil {
 		errs = append(errs, s.server.Kill())
 	}
-	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+	return errors.Join(append(errs, os.RemoveAll(s.dir), s.lock.Release())...)
 }
 
 func readServices(file string) (*Services, error) {
