@@ -140,7 +140,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 		CORS:           rest.CORS{Origins: p.cfg.API.CORSOrigins, Credentials: p.cfg.API.CORSCredentials, MaxAge: p.cfg.API.CORSMaxAge},
 		MaxBody:        p.cfg.API.MaxBodyBytes,
 		Timeout:        p.cfg.API.RequestTimeout,
-	}, computeAPI.Service(), orchestrationAPI.Service(), baremetalAPI.Service())
+	}, computeAPI.Service(), orchestrationAPI.Service(), orchestrationAPI.CloudFormation(), baremetalAPI.Service())
 }
 
 // orchestration is the service of stacks.
@@ -158,12 +158,17 @@ func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
 		MaxStacks: p.cfg.Orchestration.MaxStacks, MaxConfigs: p.cfg.Orchestration.MaxConfigs, MaxResources: p.cfg.Orchestration.MaxResources, MaxPageSize: p.cfg.API.MaxPageSize,
 		MaxSnapshots: p.cfg.Orchestration.MaxSnapshots, Abandon: p.cfg.Orchestration.Abandon, Adopt: p.cfg.Orchestration.Adopt,
 		Templates: orchestration.NewTemplates(p.cfg.Orchestration.TemplateNetworks, p.cfg.Orchestration.TemplateTimeout),
+		SignedURL: signedURL(p.cfg),
 	}
-	if len(p.cfg.Dev.StaticTokens) == 0 && p.cfg.OpenStack.AuthURL != "" {
-		keystone, err := p.keystone()
-		if err != nil {
-			return nil, err
-		}
+	if p.cfg.OpenStack.AuthURL == "" {
+		return served, nil
+	}
+	keystone, err := p.keystone()
+	if err != nil {
+		return nil, err
+	}
+	served.Signers = keystone
+	if len(p.cfg.Dev.StaticTokens) == 0 {
 		served.Trusts = keystone
 	}
 	return served, nil

@@ -85,7 +85,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	p.registry.MustRegister(metrics, hosts.Metrics{DB: p.db, DownAfter: cfg.Compute.HostDownAfter})
 	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
 	services := newServices(p)
-	stackResources, stackTrusts, err := p.stackResources()
+	stackResources, stackIdentities, err := p.stackResources()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 			Maintenance: maintenance.New(p.db, p.engine, maintenance.Options{Offer: p.starter.Offer, DownAfter: cfg.Compute.HostDownAfter,
 				KeepServers: cfg.Retention.DeletedServers, KeepOperations: cfg.Retention.Operations, ReclaimAfter: cfg.Compute.ReclaimInstanceInterval,
 				OffloadAfter: cfg.Compute.ShelvedOffloadTime, ConfirmAfter: cfg.Compute.ResizeConfirmWindow}),
-			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run, stackTrusts,
+			Beside: []func(context.Context){workers.Schedules(p.temporal, schedules(cfg), p.log), loops.Run, p.starter.Run, services.debts.Run, stackIdentities,
 				workers.Heartbeat(p.db, machine, cfg.Host.ReportInterval, p.log)},
 			Steps: workers.NewStepMetrics(p.registry),
 			Hold:  hold.Points(cfg.Dev.HoldDir).At,

@@ -3,6 +3,7 @@ package main
 // The services beside Holdfast, as a control worker calls them.
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/resourcetype"
@@ -60,24 +62,49 @@ func (p *process) stackResources() (*resources.Activities, func(context.Context)
 		return nil, nil, err
 	}
 	types, beside := resources.Builtin(), func(context.Context) {}
-	var cloud resources.Cloud
+	o := resources.Options{Box: box, Registry: registry, MaxResources: p.cfg.Orchestration.MaxResources, MaxConfigs: p.cfg.Orchestration.MaxConfigs,
+		GuestURL: guestURL(p.cfg), SignedURL: signedURL(p.cfg), Offer: p.starter.Offer, Region: p.cfg.OpenStack.Region,
+		AuthURL: cmp.Or(p.cfg.Keystone.WWWAuthenticateURI, p.cfg.OpenStack.AuthURL)}
 	if p.cfg.OpenStack.AuthURL != "" {
 		keystone, err := p.keystone()
 		if err != nil {
 			return nil, nil, err
 		}
-		cloud = &openstack.Owners{Keystone: keystone, Region: p.cfg.OpenStack.Region}
-		beside = workers.StackTrusts{DB: p.db, End: keystone.DeleteTrust, Log: p.log}.Run
+		o.Cloud = &openstack.Owners{Keystone: keystone, Region: p.cfg.OpenStack.Region}
+		ends := workers.StackIdentities{DB: p.db, EndTrust: keystone.DeleteTrust, Log: p.log}
+		if users := p.stackUsers(keystone); users != nil {
+			o.Users, ends.EndProject = users, users.EndProject
+		}
+		beside = ends.Run
 	}
-	maps.Copy(types, resources.FromFiles(registry, cloud))
-	return resources.New(p.db, p.engine, resources.Options{Box: box, Registry: registry, Types: types,
-		MaxResources: p.cfg.Orchestration.MaxResources, MaxConfigs: p.cfg.Orchestration.MaxConfigs, GuestURL: guestURL(p.cfg), Offer: p.starter.Offer}), beside, nil
+	maps.Copy(types, resources.FromFiles(registry, o.Cloud))
+	o.Types = types
+	return resources.New(p.db, p.engine, o), beside, nil
 }
 
-// guestURL is where guests reach the Orchestration API; empty is nowhere.
-func guestURL(cfg *config.Config) string {
-	if cfg.Orchestration.GuestURL != "" || cfg.API.PublicURL == "" {
-		return cfg.Orchestration.GuestURL
+// stackUsers makes users for stacks; nil if nobody may.
+func (p *process) stackUsers(keystone *identity.Keystone) *identity.StackUsers {
+	o := p.cfg.Orchestration
+	if o.StackDomainAdmin == "" {
+		return nil
 	}
-	return strings.TrimSuffix(cfg.API.PublicURL, "/") + "/orchestration"
+	return keystone.StackUsers(identity.StackDomain{ID: o.StackDomainID, Name: o.StackDomainName, Admin: o.StackDomainAdmin, Password: o.StackDomainPassword})
+}
+
+// guestURL is where guests reach the Orchestration API, signedURL where they reach that
+// of CloudFormation; empty is nowhere.
+func guestURL(cfg *config.Config) string {
+	return below(cfg, cfg.Orchestration.GuestURL, "/orchestration")
+}
+
+func signedURL(cfg *config.Config) string {
+	return below(cfg, cfg.Orchestration.CFNGuestURL, "/cloudformation")
+}
+
+// below is where a service is that isn't elsewhere.
+func below(cfg *config.Config, elsewhere, mount string) string {
+	if elsewhere != "" || cfg.API.PublicURL == "" {
+		return elsewhere
+	}
+	return strings.TrimSuffix(cfg.API.PublicURL, "/") + mount
 }

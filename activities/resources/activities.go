@@ -34,8 +34,14 @@ type Options struct {
 	MaxResources int
 	// MaxConfigs bounds the software configs of a project; less than 0 is no bound.
 	MaxConfigs int
-	// GuestURL is where guests reach the API; empty is nowhere.
-	GuestURL string
+	// GuestURL is where guests reach the API, SignedURL where they reach that of
+	// CloudFormation; empty is nowhere.
+	GuestURL, SignedURL string
+	// Users makes users for stacks; nil is nobody. They log in at AuthURL, in Region.
+	Users           Users
+	AuthURL, Region string
+	// Cloud has the services that resources are made by; nil is none.
+	Cloud Cloud
 	// Offer is told of operations on nested stacks that may start; nil leaves them
 	// to the dispatcher. It must not block.
 	Offer func(operationID string)
@@ -67,11 +73,15 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 		"OS::Heat::CloudConfig": forCloudInit, "OS::Heat::MultipartMime": multipartMime} {
 		a.o.Types[name] = config{Activities: a, made: made}
 	}
-	a.o.Types["OS::Heat::WaitConditionHandle"] = handle{Activities: a}
-	a.o.Types["OS::Heat::WaitCondition"] = waitCondition{a}
+	user := stackUser{a}
+	a.o.Types["OS::Heat::WaitConditionHandle"] = handle{user}
+	a.o.Types["OS::Heat::UpdateWaitConditionHandle"] = signedHandle{user}
+	a.o.Types["AWS::CloudFormation::WaitConditionHandle"] = signedHandle{user}
+	a.o.Types["OS::Heat::WaitCondition"] = waitCondition{a, heatWords}
+	a.o.Types["AWS::CloudFormation::WaitCondition"] = waitCondition{a, amazonWords}
 	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, made: groupMade, rolls: groupRolls, read: readGroup}
 	a.o.Types["OS::Heat::AutoScalingGroup"] = nested{Activities: a, made: scalingMade, rolls: scalingRolls, read: readScaling}
-	a.o.Types["OS::Heat::ScalingPolicy"] = scalingPolicy{Activities: a}
+	a.o.Types["OS::Heat::ScalingPolicy"] = scalingPolicy{user}
 	a.o.Types["OS::Heat::AccessPolicy"] = None{}
 	a.o.Types["OS::Heat::ResourceChain"] = nested{Activities: a, made: chainMade, read: readChain}
 	a.o.Types["OS::Heat::Stack"] = nested{Activities: a, made: stackMade, read: readStack}

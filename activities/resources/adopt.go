@@ -184,16 +184,30 @@ func (t config) Adopt(ctx context.Context, c *Call) (time.Duration, error) {
 	return 0, err
 }
 
-// Adopt gives the handle a token that is good for the stack that it is in now; what it
-// was signalled before, it has been.
+// Adopt gives the handle a token or a user that is good for the stack that it is in now;
+// what it was signalled before, it has been.
 func (t handle) Adopt(ctx context.Context, c *Call) (time.Duration, error) {
 	c.Data = c.Data.Without(stacks.TokenKey)
-	return asBefore(c, func() (time.Duration, error) { return t.Create(ctx, c) })
+	return anew(c, func() (time.Duration, error) { return t.Create(ctx, c) })
+}
+
+// Adopt is as that of any handle.
+func (t signedHandle) Adopt(ctx context.Context, c *Call) (time.Duration, error) {
+	return anew(c, func() (time.Duration, error) { return t.Create(ctx, c) })
 }
 
 // Adopt has the policy be signalled in the stack that it is in now.
 func (t scalingPolicy) Adopt(ctx context.Context, c *Call) (time.Duration, error) {
-	return asBefore(c, func() (time.Duration, error) { return t.Create(ctx, c) })
+	return anew(c, func() (time.Duration, error) { return t.Create(ctx, c) })
+}
+
+// anew has what is made of nothing but properties keep its id, unless that is the id of
+// a user, who was another stack's.
+func anew(c *Call, create func() (time.Duration, error)) (time.Duration, error) {
+	if c.Data.Has(usernameKey) {
+		return create()
+	}
+	return asBefore(c, create)
 }
 
 // asBefore has what is made of nothing but properties keep its id.

@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/orchestration"
 )
 
 // Type is what a type of resources does. Each method is called again for as long
@@ -98,6 +99,8 @@ type Call struct {
 	// Left is what another stack has left of a nested one that is adopted.
 	Left *value.Map
 
+	// userProject is that of the stack's users, for a type whose resources are such.
+	userProject orchestration.UserProject
 	// configs is where software configs are looked up; box opens them.
 	configs store.Queryer
 	box     *secrets.Box

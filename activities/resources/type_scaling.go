@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -111,23 +110,24 @@ func readScaling(c *Call, of become) error {
 
 // scalingPolicy is OS::Heat::ScalingPolicy. What it does when it is signalled is begun
 // by who takes the signal.
-type scalingPolicy struct {
-	*Activities
-	None
-}
+type scalingPolicy struct{ stackUser }
 
-// Create is idempotent by the mark.
-func (t scalingPolicy) Create(_ context.Context, c *Call) (time.Duration, error) {
-	c.PhysicalID = c.Mark
-	c.Attributes.Set("signal_url", t.signalURL(c))
-	return 0, nil
-}
-
-// signalURL is where a resource is signalled; null if guests can't reach the API.
-func (a *Activities) signalURL(c *Call) any {
-	if a.o.GuestURL == "" {
+// expect implements expectant: where stacks have no users, a policy has none either.
+func (t scalingPolicy) expect(ctx context.Context, c *Call) error {
+	if !t.signs() {
 		return nil
 	}
-	return strings.TrimSuffix(a.o.GuestURL, "/") + "/v1/" + strings.Join([]string{c.ProjectID, "stacks", url.PathEscape(c.parent.Name), c.parent.ID,
-		"resources", url.PathEscape(c.Name), "signal"}, "/")
+	return t.stackUser.expect(ctx, c)
+}
+
+// Create is idempotent by the mark, or by the user.
+func (t scalingPolicy) Create(ctx context.Context, c *Call) (time.Duration, error) {
+	c.Attributes.Set("signal_url", t.signalURL(c, c.ProjectID))
+	if !t.signs() {
+		c.PhysicalID = c.Mark
+		return 0, nil
+	}
+	address, err := t.signed(ctx, c, stacks.SignalPath, time.Time{})
+	c.Attributes.Set("alarm_url", address)
+	return 0, err
 }

@@ -5,59 +5,153 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
+
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/store/orchestration"
 )
 
-// The ways to signal a handle that are served: by a token of its own, or none,
-// which counts as signalled.
+// The ways to signal a handle: by a token of its own; by a URL that is signed with a key
+// of its user's, or as that user; by what a service keeps for it; and none, which counts
+// as signalled.
 const (
-	byToken  = "TOKEN_SIGNAL"
-	unneeded = "NO_SIGNAL"
+	byToken   = "TOKEN_SIGNAL"
+	bySigned  = "CFN_SIGNAL"
+	byLogin   = "HEAT_SIGNAL"
+	byObject  = "TEMP_URL_SIGNAL"
+	byMessage = "ZAQAR_SIGNAL"
+	unneeded  = "NO_SIGNAL"
 )
 
+// keepers are the services that keep signals for a handle.
+var keepers = map[string]string{byObject: "object-store", byMessage: "messaging"}
+
 // handle is OS::Heat::WaitConditionHandle. Its metadata are the signals.
-type handle struct {
-	*Activities
-	None
+type handle struct{ stackUser }
+
+// expect implements expectant: only some are signalled by a user.
+func (t handle) expect(ctx context.Context, c *Call) error {
+	if transport := c.text("signal_transport"); transport != bySigned && transport != byLogin {
+		return nil
+	}
+	return t.stackUser.expect(ctx, c)
 }
 
-// Create is idempotent by the token, which is kept.
-func (t handle) Create(_ context.Context, c *Call) (time.Duration, error) {
-	signal := any(nil)
+// Create is idempotent by the token or the user, which are kept.
+func (t handle) Create(ctx context.Context, c *Call) (time.Duration, error) {
+	c.PhysicalID = c.Mark
+	var signal any
 	switch transport := c.text("signal_transport"); transport {
 	case unneeded:
 		signal = &value.Map{}
 	case byToken:
-		if t.o.GuestURL == "" {
-			return 0, faults.New(faults.Invalid, "NotSupported", "Signals are not supported, since orchestration.guest_url is not set.")
+		if err := t.token(c); err != nil {
+			return 0, err
 		}
-		if _, has := c.Data.Get(stacks.TokenKey); has {
-			break
+	case bySigned:
+		address, err := t.signed(ctx, c, stacks.WaitConditionPath, c.Now)
+		if err != nil {
+			return 0, err
 		}
-		token := stacks.NewSignalToken(c.parent.ID, c.Name)
-		endpoint := t.signalURL(c)
-		c.Data.Set(stacks.TokenKey, token)
-		c.Attributes.Set("token", token)
-		c.Attributes.Set("endpoint", endpoint)
-		c.Attributes.Set("curl_cli", fmt.Sprintf("curl -i -X POST -H 'X-Auth-Token: %s' -H 'Content-Type: application/json' -H 'Accept: application/json' %s", token, endpoint))
+		signal = value.NewMap("alarm_url", address)
+	case byLogin:
+		login, err := t.login(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		signal = login
 	default:
-		return 0, faults.New(faults.Invalid, "NotSupported", "Signal transport %s is not supported.", transport)
+		return 0, t.keeper(ctx, c, transport)
 	}
 	c.Attributes.Set("signal", value.JSON(signal, false))
-	c.PhysicalID = c.Mark
 	return 0, nil
 }
 
-// waitCondition is OS::Heat::WaitCondition.
-type waitCondition struct{ *Activities }
+// token gives the handle a token of its own.
+func (t handle) token(c *Call) error {
+	if t.o.GuestURL == "" {
+		return faults.New(faults.Invalid, "NotSupported", "Signals are not supported, since orchestration.guest_url is not set.")
+	}
+	if c.Data.Has(stacks.TokenKey) {
+		return nil
+	}
+	token := stacks.NewSignalToken(c.parent.ID, c.Name)
+	endpoint := t.signalURL(c, c.ProjectID)
+	c.Data.Set(stacks.TokenKey, token)
+	c.Attributes.Set("token", token)
+	c.Attributes.Set("endpoint", endpoint)
+	c.Attributes.Set("curl_cli", fmt.Sprintf("curl -i -X POST -H 'X-Auth-Token: %s' -H 'Content-Type: application/json' -H 'Accept: application/json' %s", token, endpoint))
+	return nil
+}
+
+// login is what somebody needs to signal the handle as its user, in the original's form.
+func (t handle) login(ctx context.Context, c *Call) (*value.Map, error) {
+	user, err := t.user(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	domain, err := t.o.Users.Domain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("auth_url", t.o.AuthURL, "username", user.name, "user_id", user.id, "password", c.kept(passwordKey), "project_id", user.project,
+		"domain_id", domain, "region_name", t.o.Region, "alarm_url", t.signalURL(c, user.project)), nil
+}
+
+// keeper refuses the signals that another service keeps: as the original does where
+// there is no such service, and in words of its own where there is.
+func (t handle) keeper(ctx context.Context, c *Call, transport string) error {
+	if t.o.Cloud == nil || t.Instant() {
+		return notCarried(transport)
+	}
+	_, err := t.o.Cloud.Client(ctx, c.ProjectID, c.TrustID, keepers[transport])
+	var missing gophercloud.ErrEndpointNotFound
+	switch {
+	case errors.As(err, &missing), faults.Is(err, faults.NotFound):
+		return faults.New(faults.Invalid, "EndpointNotFound", "public endpoint for %s service in %s region not found", keepers[transport], t.o.Region)
+	case err != nil:
+		return err
+	}
+	return notCarried(transport)
+}
+
+func notCarried(transport string) error {
+	return faults.New(faults.Invalid, "NotSupported", "Signal transport %s is not supported.", transport)
+}
+
+// signedHandle is AWS::CloudFormation::WaitConditionHandle: get_resource gives the URL
+// that it is signalled by.
+type signedHandle struct{ stackUser }
+
+// Create is idempotent by the user.
+func (t signedHandle) Create(ctx context.Context, c *Call) (time.Duration, error) {
+	address, err := t.signed(ctx, c, stacks.WaitConditionPath, c.Now)
+	c.Reference = address
+	return 0, err
+}
+
+// words are how a type of wait conditions calls its properties and its attribute.
+type words struct{ handle, timeout, count, data string }
+
+var (
+	heatWords   = words{"handle", "timeout", "count", "data"}
+	amazonWords = words{"Handle", "Timeout", "Count", "Data"}
+)
+
+// waitCondition is OS::Heat::WaitCondition, or AWS::CloudFormation::WaitCondition.
+type waitCondition struct {
+	*Activities
+	words words
+}
 
 // lookAgain is how long a wait condition isn't looked at that nobody knocks for.
 const lookAgain = 30 * time.Second
@@ -71,9 +165,9 @@ func (t waitCondition) Create(ctx context.Context, c *Call) (time.Duration, erro
 	if err != nil {
 		return 0, err
 	}
-	timeout, _ := c.Properties.Get("timeout")
+	timeout, _ := c.Properties.Get(t.words.timeout)
 	left := c.until(seconds(timeout))
-	given, _ := c.Properties.Get("count")
+	given, _ := c.Properties.Get(t.words.count)
 	count := int(number(given))
 	signals, reasons, err := t.heard(c, h, count)
 	switch {
@@ -86,14 +180,13 @@ func (t waitCondition) Create(ctx context.Context, c *Call) (time.Duration, erro
 	case signals.Len() < count:
 		return min(left, lookAgain), nil
 	}
-	said := &value.Map{}
+	said, typ := &value.Map{}, t.o.Registry.Find(h.Carrier())
 	for i := range signals.Len() {
 		id, one := signals.At(i)
-		m, _ := one.(*value.Map)
-		data, _ := m.Get("data")
+		_, _, data := stacks.Told(typ, one)
 		said.Set(id, data)
 	}
-	c.Attributes.Set("data", value.JSON(said, false))
+	c.Attributes.Set(t.words.data, value.JSON(said, false))
 	return 0, nil
 }
 
@@ -134,12 +227,11 @@ func (t waitCondition) heard(c *Call, h *orchestration.Resource, count int) (sig
 			return nil, "", err
 		}
 	}
+	typ := t.o.Registry.Find(h.Carrier())
 	var failed, succeeded []string
 	for i := range signals.Len() {
 		_, one := signals.At(i)
-		m, _ := one.(*value.Map)
-		status, _ := m.Get("status")
-		reason, _ := m.Get("reason")
+		status, reason, _ := stacks.Told(typ, one)
 		if status == stacks.Succeeded {
 			succeeded = append(succeeded, value.Str(reason))
 		} else {
@@ -152,10 +244,17 @@ func (t waitCondition) heard(c *Call, h *orchestration.Resource, count int) (sig
 	return signals, strings.Join(succeeded, ";"), nil
 }
 
-// handle is the one that the wait condition names, by what get_resource gives of it
-// or by its name. Errors: Invalid, there is none.
+// handle is the one that the wait condition names: by what get_resource gives of it,
+// which may be a URL, or where that isn't the only way by its name. Errors: Invalid,
+// there is none.
 func (t waitCondition) handle(ctx context.Context, c *Call) (*orchestration.Resource, error) {
-	reference := c.text("handle")
+	reference := c.text(t.words.handle)
+	switch name, err := t.placed(c, reference); {
+	case err == nil:
+		reference = name
+	case t.words == amazonWords:
+		return nil, err
+	}
 	all, err := orchestration.Resources(ctx, c.tx, c.parent.ID)
 	if err != nil {
 		return nil, err
@@ -172,4 +271,24 @@ func (t waitCondition) handle(ctx context.Context, c *Call) (*orchestration.Reso
 		return nil, stacks.ErrNoHandle(reference)
 	}
 	return all[at], nil
+}
+
+// placed is the name of the handle whose URL is given, which must be one of the same
+// stack. Errors: Invalid.
+func (t waitCondition) placed(c *Call, address string) (string, error) {
+	at, err := stacks.PlaceOfURL(address)
+	wrong, is := "", any(nil)
+	switch {
+	case err != nil:
+		return "", err
+	case at.ProjectID != c.ProjectID:
+		wrong, is = "tenant", at.ProjectID
+	case at.StackName != c.parent.Name:
+		wrong, is = "stack", at.StackName
+	case at.StackID != c.parent.ID:
+		wrong, is = "stack", at.StackID
+	default:
+		return at.Resource, nil
+	}
+	return "", faults.New(faults.Invalid, hot.ValueError, "WaitCondition invalid Handle %s %s", wrong, is)
 }

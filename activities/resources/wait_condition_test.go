@@ -28,7 +28,7 @@ resources:
 func (w *world) signal(name string, details any) {
 	w.Helper()
 	row := w.rows()[name]
-	told, err := stacks.Signal(row, value.Of(details))
+	told, err := stacks.Signal(w.registry().Find(row.Carrier()), row, value.Of(details))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -115,6 +115,7 @@ resources:
   silent: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: NO_SIGNAL}}
   handle: {type: OS::Heat::WaitConditionHandle}
   keystone: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: HEAT_SIGNAL}}
+  swift: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: TEMP_URL_SIGNAL}}
   at_once: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: silent}, timeout: 1, count: 3}}
   many: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: silent}, timeout: 600, count: 1000000000}}
   wrong: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: none}, timeout: 1}}
@@ -131,7 +132,8 @@ resources:
 		"wrong":    "ValueError: resources.wrong: " + w.rows()["none"].PhysicalID + " is not a valid wait condition handle.",
 		"late":     "WaitConditionTimeout: resources.late: 0 of 1 received",
 		"many":     "RequestLimitExceeded: resources.many: Request limit exceeded: The signals of a handle are too long.",
-		"keystone": "NotSupported: resources.keystone: Signal transport HEAT_SIGNAL is not supported.",
+		"swift":    "NotSupported: resources.swift: Signal transport TEMP_URL_SIGNAL is not supported.",
+		"keystone": "NotSupported: resources.keystone: Signals by a user of the stack are not supported, since orchestration.stack_domain_admin is not set.",
 	} {
 		if out := w.batch(steps.Make, id(name)); out.Failed == nil || out.Failed.Reason != "Resource CREATE failed: "+want {
 			t.Errorf("%+v, want %s", out.Failed, want)

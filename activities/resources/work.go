@@ -265,12 +265,22 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 			return nil, err
 		}
 	}
-	return &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
+	c := &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
 		Copy: copyOf(markOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
-		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}, nil
+		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}
+	if e, is := s.o.Types[r.Carrier()].(expectant); is && id > 0 && slices.Contains(making, r.Action) {
+		if err := e.expect(ctx, c); err != nil {
+			return nil, err
+		}
+		state.Data = c.Data
+	}
+	return c, nil
 }
+
+// making are the actions by which there comes to be what a resource is.
+var making = []string{orchestration.ActionCreate, orchestration.ActionAdopt}
 
 // stays says of a row of before that it is a resource of the template still.
 func (s *shift) stays(r *orchestration.Resource) bool {
@@ -295,7 +305,7 @@ func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, err
 		return 0, nil
 	case visited:
 		return v.hook(t)(ctx, c)
-	case id < 0 && (r.DeletionPolicy == "Retain" || s.input.Abandon && !isStack(t)):
+	case id < 0 && !isUser(t) && (r.DeletionPolicy == "Retain" || s.input.Abandon && !isStack(t)):
 		return 0, nil
 	case id < 0:
 		return t.Delete(ctx, c)

@@ -38,6 +38,8 @@ type world struct {
 	stack  *orchestration.Stack
 	fence  steps.Fence
 	engine *engine.Engine
+	// users are made for the stack, if there are any.
+	users resources.Users
 }
 
 // outside is a type that has something outside, and does as it is told.
@@ -162,7 +164,8 @@ func (w *world) records() *records.Activities { return records.New(w.db, w.engin
 
 func (w *world) on(db *store.DB) *resources.Activities {
 	return resources.New(db, engine.New(db, orchestration.Locks(), orchestration.SnapshotLocks()),
-		resources.Options{Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, MaxConfigs: 1000, GuestURL: "http://guests/orchestration", Heartbeat: func(context.Context) {}})
+		resources.Options{Users: w.users, SignedURL: "http://guests/cloudformation", AuthURL: "http://keystone/v3", Region: "one",
+			Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, MaxConfigs: 1000, GuestURL: "http://guests/orchestration", Heartbeat: func(context.Context) {}})
 }
 
 func (w *world) plan(phase steps.Phase) steps.PlanOut {

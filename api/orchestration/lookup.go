@@ -15,8 +15,11 @@ import (
 
 // stack is the one that the path names by name and id, deleted or not.
 func (a *API) stack(r *rest.Request) (*orchestration.Stack, error) {
-	name := r.Param("stack_name")
-	s, err := orchestration.GetStack(r.Context(), a.DB.Pool, r.Identity.ProjectID, r.Param("stack_id"))
+	return a.stackAt(r, r.Param("stack_name"), r.Param("stack_id"))
+}
+
+func (a *API) stackAt(r *rest.Request, name, id string) (*orchestration.Stack, error) {
+	s, err := orchestration.GetStack(r.Context(), a.DB.Pool, r.Identity.ProjectID, id)
 	if err != nil || s.Name != name {
 		return nil, notFoundAs(name, err)
 	}
@@ -25,7 +28,11 @@ func (a *API) stack(r *rest.Request) (*orchestration.Stack, error) {
 
 // living is stack, of those that aren't deleted.
 func (a *API) living(r *rest.Request) (*orchestration.Stack, error) {
-	s, err := a.stack(r)
+	return a.livingAt(r, r.Param("stack_name"), r.Param("stack_id"))
+}
+
+func (a *API) livingAt(r *rest.Request, name, id string) (*orchestration.Stack, error) {
+	s, err := a.stackAt(r, name, id)
 	if err == nil && s.DeletedAt != nil {
 		err = orchestration.NotFound(s.Name)
 	}

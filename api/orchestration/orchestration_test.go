@@ -57,6 +57,7 @@ type cloud struct {
 	db     *store.DB
 	offers *offers
 	trusts *trusts
+	keys   keys
 	api    *orchestration.API
 	http.Handler
 }
@@ -98,8 +99,8 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{T: t, db: db, offers: &offers{}, trusts: &trusts{}}
-	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks(), store_.SnapshotLocks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts,
+	c := &cloud{T: t, db: db, offers: &offers{}, trusts: &trusts{}, keys: keys{}}
+	api := &orchestration.API{DB: db, Engine: engine.New(db, store_.Locks(), store_.SnapshotLocks()), Starter: c.offers, Policy: rules, Secrets: box, Types: types, Trusts: c.trusts, Signers: c.keys, SignedURL: "http://guests/cloudformation",
 		MaxStacks: 3, MaxConfigs: 3, MaxResources: 10, MaxSnapshots: 2, MaxPageSize: 1000}
 	c.api = api
 	c.Handler, err = rest.New(rest.Options{
@@ -107,10 +108,11 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 			"alice":  {UserID: "alice", UserName: "alice", ProjectID: "p1", Roles: []string{"member"}},
 			"reader": {UserID: "reader", ProjectID: "p1", Roles: []string{"reader"}},
 			"bob":    {UserID: "bob", ProjectID: "p2", Roles: []string{"member"}},
+			"inner":  {UserID: "user", ProjectID: "inner", Roles: []string{identity.StackUser}},
 			"root":   {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
 		}),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 114688, Timeout: time.Minute, PublicURL: "http://cloud",
-	}, api.Service())
+	}, api.Service(), api.CloudFormation())
 	if err != nil {
 		t.Fatal(err)
 	}

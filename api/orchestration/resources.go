@@ -165,11 +165,11 @@ func (a *API) showResource(r *rest.Request) (*rest.Response, error) {
 }
 
 func (a *API) showMetadata(r *rest.Request) (*rest.Response, error) {
-	s, row, _, err := a.resource(r)
+	s, row, rows, err := a.resource(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := ownResource(r, s, row.Name); err != nil {
+	if err := a.ownResource(r, s, rows, row.Name); err != nil {
 		return nil, err
 	}
 	return rest.JSON(map[string]any{"metadata": json.RawMessage(row.Metadata)}), nil

@@ -23,6 +23,10 @@ type API struct {
 	Trusts Trusts
 	// Templates reads what requests name by URL; nil is nothing.
 	Templates *Templates
+	// Signers say who has signed a request; nil is nobody. SignedURL is where guests
+	// reach the CloudFormation API; empty takes it from the request.
+	Signers   Signers
+	SignedURL string
 	// MaxStacks bounds the stacks of a project, MaxConfigs its software configs,
 	// MaxResources the resources of a stack; less than 0 is no bound.
 	MaxStacks, MaxConfigs, MaxResources int

@@ -3,6 +3,7 @@ package orchestration
 // POST .../resources/{resource_name}/signal, and the tokens that are good for it.
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"slices"
@@ -19,11 +20,10 @@ import (
 	"holdfast.dev/internal/store/orchestration"
 )
 
-// stackUser is the role of those who are nobody but what a stack has made them.
-const stackUser = "heat_stack_user"
-
 // userOf is the user that whoever signals a resource by its own token is.
-func userOf(stackID, resource string) string { return stackUser + "/" + stackID + "/" + resource }
+func userOf(stackID, resource string) string {
+	return identity.StackUser + "/" + stackID + "/" + resource
+}
 
 // tokens knows the tokens of resources that are signalled: one is good for as long
 // as the resource is there that it was made for.
@@ -52,34 +52,51 @@ func (a *API) tokens(ctx context.Context, token string) (who identity.Identity, 
 		kept, _ := state.Data.Get(stacks.TokenKey)
 		if text, _ := kept.(string); text != "" && subtle.ConstantTimeCompare([]byte(text), []byte(token)) == 1 {
 			user := userOf(stackID, name)
-			return identity.Identity{Credentials: policy.Credentials{UserID: user, UserName: user, ProjectID: s.ProjectID, Roles: []string{stackUser}}, Token: token}, true, nil
+			return identity.Identity{Credentials: policy.Credentials{UserID: user, UserName: user, ProjectID: s.ProjectID, Roles: []string{identity.StackUser}}, Token: token}, true, nil
 		}
 	}
 	return who, true, refused
 }
 
-// ownResource keeps whoever a stack has made a user to the resource that did.
-func ownResource(r *rest.Request, s *orchestration.Stack, resource string) error {
-	if slices.Contains(r.Identity.Roles, stackUser) && r.Identity.UserID != userOf(s.ID, resource) {
-		return errForbidden
+// ownResource keeps whoever a stack has made a user to the resource that did: to any of
+// the rows of its name.
+func (a *API) ownResource(r *rest.Request, s *orchestration.Stack, rows []*orchestration.Resource, resource string) error {
+	if !slices.Contains(r.Identity.Roles, identity.StackUser) || r.Identity.UserID == userOf(s.ID, resource) {
+		return nil
 	}
-	return nil
+	for _, row := range rows {
+		if row.Name != resource {
+			continue
+		}
+		state, err := stacks.OpenState(row, a.Secrets)
+		if err != nil {
+			return err
+		}
+		if user, _ := state.Data.Get(stacks.UserKey); user == r.Identity.UserID && r.Identity.UserID != "" {
+			return nil
+		}
+	}
+	return errForbidden
 }
 
 // silentActions are those of a resource during which it isn't signalled.
 var silentActions = []string{orchestration.ActionSuspend, orchestration.ActionDelete}
 
-// signal has a resource keep what it is told, and knocks at whoever waits for that; or
-// it has a group be scaled.
+// signal signals the resource that the path names.
 func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 	s, err := a.living(r)
 	if err != nil {
 		return nil, err
 	}
-	name := r.Param("resource_name")
-	if err := ownResource(r, s, name); err != nil {
+	if _, err := a.deliver(r, s, r.Param("resource_name")); err != nil {
 		return nil, err
 	}
+	return rest.JSON(null), nil
+}
+
+// deliver has a resource keep what it is told, and knocks at whoever waits for that; or
+// it has a group be scaled. It gives the resource's metadata by then.
+func (a *API) deliver(r *rest.Request, s *orchestration.Stack, name string) (metadata string, err error) {
 	var knock string
 	var accepted engine.Accepted
 	var missing bool
@@ -91,6 +108,9 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		}
 		rows, err := orchestration.ResourcesNamed(r.Context(), tx, s.ID, name)
 		if err != nil {
+			return err
+		}
+		if err := a.ownResource(r, s, rows, name); err != nil {
 			return err
 		}
 		if missing = len(rows) == 0; missing {
@@ -116,16 +136,20 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 			accepted, err = a.scale(r, tx, locked, row, details)
 			return err
 		}
-		if !stacks.Signalled(a.Types.Find(row.Carrier())) {
+		typ := a.Types.Find(row.Carrier())
+		if !stacks.Signalled(typ) {
 			return faults.New(faults.Invalid, "ResourceActionNotSupported", "signal is not supported for resource.")
 		}
-		told, err := stacks.Signal(row, details)
+		told, err := stacks.Signal(typ, row, details)
 		if err != nil {
 			return err
 		}
-		knock = locked.OperationID
+		knock, metadata = locked.OperationID, row.Metadata
 		event := orchestration.EventOf(row)
 		event.Action, event.Reason = "SIGNAL", "Signal: "+told
+		if told == "" {
+			event.Reason = toldOf(details)
+		}
 		return orchestration.PutSignal(r.Context(), tx, row, a.waiting(), event)
 	})
 	switch {
@@ -136,19 +160,19 @@ func (a *API) signal(r *rest.Request) (*rest.Response, error) {
 		err = refusal
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if knock != "" {
 		a.Starter.Knock(knock)
 	}
 	a.offer(accepted)
-	return rest.JSON(null), nil
+	return cmp.Or(metadata, "{}"), nil
 }
 
 // waiting are the types whose resources wait for signals.
 func (a *API) waiting() (names []string) {
 	for _, t := range a.Types.All() {
-		if t.Class == stacks.ConditionClass {
+		if stacks.Waits(t) {
 			names = append(names, t.Name)
 		}
 	}

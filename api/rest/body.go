@@ -27,7 +27,7 @@ var contentTypes = []string{"", "text/plain", "application/json", "application/v
 // readBody takes what the limit allows.
 func (r *Request) readBody(from *http.Request) error {
 	bodyless := !slices.Contains(withBody, from.Method)
-	if !isJSON(from.Header.Get("Content-Type")) && !(bodyless && r.service.BodylessTypes) {
+	if !r.service.AnyType && !isJSON(from.Header.Get("Content-Type")) && !(bodyless && r.service.BodylessTypes) {
 		return NewFault(http.StatusUnsupportedMediaType, "Unsupported Content-Type")
 	}
 	if bodyless {

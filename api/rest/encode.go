@@ -18,6 +18,9 @@ type Collection struct {
 	Beside map[string]any
 }
 
+// Text is a body that isn't JSON.
+type Text string
+
 // buffers are used again, since a page of a list takes a megabyte or two.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -41,6 +44,10 @@ func encoded(body any, use func(text []byte)) error {
 }
 
 func encode(buffer *bytes.Buffer, body any) error {
+	if text, ok := body.(Text); ok {
+		buffer.WriteString(string(text))
+		return nil
+	}
 	c, ok := body.(Collection)
 	if !ok {
 		return value(buffer, body)

@@ -5,6 +5,7 @@ package rest
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -104,6 +105,11 @@ type Service struct {
 	// nil is a service that gives none. What it doesn't know is the server's to
 	// look at.
 	Tokens func(ctx context.Context, token string) (who Identity, known bool, err error)
+	// Authenticate says who asks, for a service whose requests are signed and bear no
+	// token; nil is any other service.
+	Authenticate func(from *http.Request) (Identity, error)
+	// AnyType says that a body is taken as JSON whatever its content type.
+	AnyType bool
 	// Schemas gives those of bodies and queries; nil checks none.
 	Schemas func() (*validation.Set, error)
 	Faults  Faults

@@ -82,9 +82,12 @@ func (r *Request) Bookmark(parts ...string) string {
 type Response struct {
 	// Status is the operation's Success if 0.
 	Status int
-	// Body is sent as JSON, a Collection item by item; nil sends none.
-	Body   any
-	Header http.Header
+	// Body is sent as JSON, a Collection item by item and a Text as it is; nil sends
+	// none.
+	Body any
+	// ContentType is application/json if empty.
+	ContentType string
+	Header      http.Header
 }
 
 // JSON is a Response with a body.

@@ -3,6 +3,7 @@ package rest
 // The story of one request of a service.
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -29,7 +30,7 @@ func (s *Server) serve(w http.ResponseWriter, from *http.Request, service *Servi
 	if status == 0 {
 		status = e.operation.StatusAt(r.Version)
 	}
-	s.write(w, from, status, "application/json", response.Body)
+	s.write(w, from, status, cmp.Or(response.ContentType, "application/json"), response.Body)
 }
 
 // answer goes in the originals' order, since it decides which of several things
@@ -95,14 +96,18 @@ func (r *Request) admit(rawQuery string, o *Operation) error {
 
 // authenticate finds out who asks, and through which service, if one passed the
 // request on with a token of its own.
-func (s *Server) authenticate(r *http.Request, e *exchange) (Identity, error) {
+func (s *Server) authenticate(r *http.Request, e *exchange) (who Identity, err error) {
+	if signed := e.service.Authenticate; signed != nil {
+		e.identity, err = signed(r)
+		return e.identity, err
+	}
 	if own := e.service.Tokens; own != nil {
 		if who, known, err := own(r.Context(), r.Header.Get("X-Auth-Token")); known {
 			e.identity = who
 			return who, err
 		}
 	}
-	who, err := s.owner(r, "X-Auth-Token")
+	who, err = s.owner(r, "X-Auth-Token")
 	e.identity = who
 	if err != nil || r.Header.Get("X-Service-Token") == "" {
 		return who, err

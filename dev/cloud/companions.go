@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/dev/companions/identity"
 	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/supervise"
+	holdfast "holdfast.dev/internal/identity"
 	"holdfast.dev/internal/statedir"
 )
 
@@ -62,10 +63,12 @@ func (c *cloud) companions() (companions.Config, error) {
 		Seed: identity.Seed{
 			Region:   region,
 			Projects: []string{"admin", "demo", serviceProject},
+			Roles:    []string{holdfast.StackUser},
 			Services: []identity.SeedService{
 				{Type: "identity", Name: "keystone", URL: c.at.url("identity") + "/v3"},
 				{Type: "compute", Name: "nova", URL: c.at.url("compute") + "/v2.1"},
 				{Type: "orchestration", Name: "heat", URL: c.at.url("compute") + "/orchestration/v1/$(project_id)s"},
+				{Type: "cloudformation", Name: "heat-cfn", URL: c.at.url("compute") + "/cloudformation/v1"},
 				{Type: "baremetal", Name: "ironic", URL: c.at.url("compute") + "/baremetal"},
 				{Type: "image", Name: "glance", URL: c.at.url("image")},
 				{Type: "network", Name: "neutron", URL: c.at.url("network")},
@@ -80,6 +83,11 @@ func (c *cloud) companions() (companions.Config, error) {
 	if cfg.Password, err = c.password(serviceUser); err != nil {
 		return cfg, err
 	}
+	heat := identity.SeedDomain{Name: stackDomain, Admin: stackDomainAdmin}
+	if heat.Password, err = c.password(stackDomainAdmin); err != nil {
+		return cfg, err
+	}
+	cfg.Seed.Domains = append(cfg.Seed.Domains, heat)
 	if cfg.MetadataSecret, err = c.password(metadataSecret); err != nil {
 		return cfg, err
 	}

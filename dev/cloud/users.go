@@ -35,6 +35,9 @@ const (
 	serviceProject = "service"
 	region         = "RegionOne"
 	metadataSecret = "metadata"
+	// The domain of users that stacks make, and its administrator.
+	stackDomain      = "heat"
+	stackDomainAdmin = "heat_domain_admin"
 )
 
 // password gives a user's, made when it is asked for first and kept in the

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/dev/companions/service"
 	"holdfast.dev/dev/launch"
 	"holdfast.dev/dev/supervise"
+	holdfast "holdfast.dev/internal/identity"
 	"holdfast.dev/internal/statedir"
 	"holdfast.dev/internal/store"
 )
@@ -35,6 +36,10 @@ const (
 	serviceProject = "service"
 	region         = "RegionOne"
 	databaseRole   = "companions"
+
+	// The domain of users that stacks make, and its administrator.
+	stackDomain      = "heat"
+	stackDomainAdmin = "heat_domain_admin"
 )
 
 // companions describes them.
@@ -59,6 +64,7 @@ func (c *Cloud) companions() *companions {
 	}}
 	s.cfg.Seed = identity.Seed{
 		Region: region, Projects: []string{serviceProject, project, adminProject},
+		Roles: []string{holdfast.StackUser}, Domains: []identity.SeedDomain{{Name: stackDomain, Admin: stackDomainAdmin, Password: uuid.NewString()}},
 		Users: []identity.SeedUser{
 			{Name: serviceUser, Password: s.cfg.Password, DefaultProject: serviceProject,
 				Roles: map[string][]string{serviceProject: {"admin", "service"}}, Inherited: []string{"member", "service"}},
@@ -90,6 +96,8 @@ func (s *companions) config() map[string]any {
 	return map[string]any{
 		"openstack.auth_url": s.identity(), "openstack.username": serviceUser, "openstack.password": s.cfg.Password,
 		"openstack.project": serviceProject, "openstack.region": region,
+		"orchestration.stack_user_domain_name": stackDomain, "orchestration.stack_domain_admin": stackDomainAdmin,
+		"orchestration.stack_domain_admin_password": s.cfg.Seed.Domains[0].Password,
 	}
 }
 

@@ -57,6 +57,7 @@ var cases = []struct {
 	{"EC2 signatures of strangers", ec2Strangers},
 	{"EC2 keys kept as credentials", ec2Credentials},
 	{"a stack's user in a domain of its own", stackUser},
+	{"what makes stacks' users", stackUsers},
 	{"which role implies which", implied},
 	{"the catalog", catalog},
 	{"a session that is renewed", renewed},

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2"
@@ -19,6 +21,10 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/stacks"
 )
 
 // keyBlob is a key as a client makes it.
@@ -131,6 +137,97 @@ func stackUser(w *world) {
 		w.t.Error("the key of a deleted user still signs")
 	}
 	w.must(projects.Delete(ctx, heat, stack.ID).ExtractErr())
+}
+
+// stackUsers are made by what Holdfast makes stacks' users by: each once, and gone after.
+func stackUsers(w *world) {
+	ctx := w.t.Context()
+	off := false
+	domain, err := domains.Create(ctx, w.admin, domains.CreateOpts{Name: unique("heat")}).Extract()
+	w.must(err)
+	w.cleanup(func(ctx context.Context) error {
+		_, err := domains.Update(ctx, w.admin, domain.ID, domains.UpdateOpts{Enabled: &off}).Extract() // or it can't go
+		return errors.Join(err, domains.Delete(ctx, w.admin, domain.ID).ExtractErr())
+	})
+	administrator := w.newUser(domain.ID)
+	w.must(roles.Assign(ctx, w.admin, w.roles["admin"], roles.AssignOpts{UserID: administrator.ID, DomainID: domain.ID}).ExtractErr())
+	if w.roles[identity.StackUser] == "" {
+		role, err := roles.Create(ctx, w.admin, roles.CreateOpts{Name: identity.StackUser}).Extract()
+		w.must(err)
+		w.cleanup(func(ctx context.Context) error { return roles.Delete(ctx, w.admin, role.ID).ExtractErr() })
+	}
+	byName := w.keystone.StackUsers(identity.StackDomain{Name: domain.Name, Admin: administrator.Name, Password: password})
+	byID := w.keystone.StackUsers(identity.StackDomain{ID: domain.ID, Admin: administrator.Name, Password: password})
+	if id, err := byName.Domain(ctx); err != nil || id != domain.ID {
+		w.t.Errorf("the domain is %s, %v", id, err)
+	}
+	project, name := unique("stack"), strings.Repeat("x", 300)+unique("user")
+	access := strings.ReplaceAll(uuid.NewString(), "-", "")
+	var projectID, userID string
+	for _, u := range []*identity.StackUsers{byName, byID} {
+		of, err := u.Project(ctx, project)
+		w.must(err)
+		id, err := u.User(ctx, name, password, of)
+		w.must(err)
+		w.must(u.Key(ctx, id, of, access, "s"))
+		if userID != "" && (of != projectID || id != userID) {
+			w.t.Error("something was made twice")
+		}
+		projectID, userID = of, id
+	}
+	login := gophercloud.AuthOptions{UserID: userID, Password: password, Scope: &gophercloud.AuthScope{ProjectID: projectID}}
+	who := w.who(w.token(login))
+	if who.ProjectName != project || !slices.Equal(who.Roles, []string{identity.StackUser}) || who.UserDomainID != domain.ID {
+		w.t.Errorf("it logs in as %+v", who.Credentials)
+	}
+	// What doesn't say when it was signed is good for as long as the key is.
+	address, err := url.Parse(must(stacks.SignedURL("http://guests/cfn", stacks.SignalPath, stacks.Place{ProjectID: "p", StackName: "s", StackID: "i", Resource: "r"},
+		stacks.Key{Access: access, Secret: "s"}, time.Time{})))
+	w.must(err)
+	path, err := url.PathUnescape(address.EscapedPath())
+	w.must(err)
+	asked := identity.EC2Request{Access: access, Signature: address.Query().Get("Signature"), Host: address.Host, Verb: "POST", Path: path, Params: map[string]string{}}
+	for name := range address.Query() {
+		if name != "Signature" {
+			asked.Params[name] = address.Query().Get(name)
+		}
+	}
+	signer, err := w.keystone.EC2(ctx, asked)
+	if err != nil || signer.UserID != userID || signer.ProjectID != projectID {
+		w.t.Errorf("it signs as %+v, %v", signer.Credentials, err)
+	}
+	w.must(byID.Enable(ctx, userID, false))
+	if _, err := w.keystone.EC2(ctx, asked); err == nil {
+		w.t.Error("who is disabled still signs")
+	}
+	w.must(byID.Enable(ctx, userID, true))
+	if err := byID.Enable(ctx, w.user.ID, false); err == nil {
+		w.t.Error("a user of another domain was disabled")
+	}
+	w.must(byID.EndProject(ctx, "", w.project.ID)) // of another domain, and stays
+	if _, err := projects.Get(ctx, w.admin, w.project.ID).Extract(); err != nil {
+		w.t.Errorf("a project of another domain: %v", err)
+	}
+	for _, id := range []string{userID, userID, ""} {
+		w.must(byName.EndUser(ctx, name, id))
+	}
+	for _, id := range []string{"", projectID, ""} {
+		w.must(byName.EndProject(ctx, project, id))
+	}
+	if _, err := w.keystone.EC2(ctx, asked); err == nil {
+		w.t.Error("who is gone still signs")
+	}
+	wrong := w.keystone.StackUsers(identity.StackDomain{ID: domain.ID, Admin: administrator.Name, Password: "wrong"})
+	if _, err := wrong.Project(ctx, project); err == nil || faults.As(err).Message != "Authorization failed." {
+		w.t.Errorf("a wrong password: %v", err)
+	}
+}
+
+func must(text string, err error) string {
+	if err != nil {
+		panic(err) // nothing but texts
+	}
+	return text
 }
 
 // implied reads the rules whole, of one role, and one.

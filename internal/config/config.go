@@ -153,6 +153,15 @@ type Orchestration struct {
 	// GuestURL is where guests reach the Orchestration API, without its version;
 	// empty is below api.public_url.
 	GuestURL string `koanf:"guest_url"`
+	// CFNGuestURL is where they reach the CloudFormation API, likewise.
+	CFNGuestURL string `koanf:"cfn_guest_url"`
+	// StackDomain is the domain of users that stacks make, by its id or its name.
+	StackDomainID   string `koanf:"stack_user_domain_id"`
+	StackDomainName string `koanf:"stack_user_domain_name"`
+	// StackDomainAdmin is whoever administers it; empty is nobody, and then stacks make
+	// no users.
+	StackDomainAdmin    string `koanf:"stack_domain_admin"`
+	StackDomainPassword string `koanf:"stack_domain_admin_password"`
 	// ResourceTypes is a folder with types of resources beside those of Holdfast.
 	ResourceTypes string `koanf:"resource_types"`
 }

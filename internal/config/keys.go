@@ -69,6 +69,11 @@ var keys = []Key{
 	{"orchestration.template_networks", []any{}, "Networks that templates are read from by their URLs, as prefixes; empty for every one but loopback, link-local and private ones."},
 	{"orchestration.template_fetch_timeout", 30 * time.Second, "Longest time that a request waits for all templates that it names by URL (template_fetch_timeout)."},
 	{"orchestration.guest_url", "", "Where guests reach the Orchestration API, without its version, as https://cloud/orchestration; empty is below api.public_url."},
+	{"orchestration.cfn_guest_url", "", "Where guests reach the CloudFormation API, without its version, as https://cloud/cloudformation; empty is below api.public_url. Signed URLs for signals begin with it."},
+	{"orchestration.stack_user_domain_id", "", "Id of the Keystone domain of users that stacks make for signals (stack_user_domain_id)."},
+	{"orchestration.stack_user_domain_name", "", "Name of that domain, where its id isn't set (stack_user_domain_name)."},
+	{"orchestration.stack_domain_admin", "", "Name of the domain's administrator; empty has stacks make no users (stack_domain_admin)."},
+	{"orchestration.stack_domain_admin_password", "", "Password of the domain's administrator (stack_domain_admin_password)."},
 	{"orchestration.resource_types", "", "Folder with types of resources beside those of Holdfast, a YAML file each: see [resource-types.md](resource-types.md)."},
 
 	{"baremetal.policy_file", "", "Policy file of the bare metal service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},

@@ -174,6 +174,9 @@ func (c *Config) check() error {
 			return invalid("%s is %q; it must be one of %s", choice.name, choice.value, strings.Join(choice.of, ", "))
 		}
 	}
+	if o := c.Orchestration; o.StackDomainAdmin != "" && (o.StackDomainID == "" && o.StackDomainName == "" || o.StackDomainPassword == "") {
+		return invalid("orchestration.stack_domain_admin needs stack_user_domain_id or stack_user_domain_name, and stack_domain_admin_password")
+	}
 	for i, t := range c.Dev.StaticTokens {
 		if t.Token == "" || t.User == "" || (t.Project == "") != t.System {
 			return invalid("dev.static_tokens: entry %d lacks token, user or project", i+1)

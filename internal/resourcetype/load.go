@@ -40,9 +40,11 @@ type Type struct {
 	// Anything says that it takes any property and looks at none.
 	Anything bool `yaml:"anything"`
 	// AnyAttribute says that more attributes can be read than there are here.
-	AnyAttribute bool                `yaml:"any_attribute"`
-	Properties   Ordered[*Property]  `yaml:"properties"`
-	Attributes   Ordered[*Attribute] `yaml:"attributes"`
+	AnyAttribute bool `yaml:"any_attribute"`
+	// Renewed says that whatever an update says, another takes a resource's place.
+	Renewed    bool                `yaml:"renewed"`
+	Properties Ordered[*Property]  `yaml:"properties"`
+	Attributes Ordered[*Attribute] `yaml:"attributes"`
 	// UpdatePolicy is what a template may say of how resources are changed.
 	UpdatePolicy Ordered[*Property] `yaml:"update_policy"`
 	// Conflicts are properties of which only one may be given ("roles.project" is one in

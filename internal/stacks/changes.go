@@ -12,7 +12,7 @@ import (
 
 // Changed names the properties that the definition has otherwise than a resource as
 // it was made; nil is a resource that can't be kept: it has failed, or is of another
-// type. A stack that has failed can, and what only failed to be copied. Errors: Invalid.
+// type, or of one that is made anew each time. A stack that has failed can, and what only failed to be copied. Errors: Invalid.
 func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *World) ([]string, error) {
 	if r.Type != def.Type || r.CarriedBy != d.CarriedBy(def) {
 		return nil, nil
@@ -22,7 +22,7 @@ func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *
 		return nil, nil
 	}
 	t, err := d.TypeOf(def)
-	if err != nil {
+	if err != nil || t.Renewed {
 		return nil, err
 	}
 	asked, err := d.Resolve(def, t, now)

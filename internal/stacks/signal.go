@@ -5,6 +5,7 @@ package stacks
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,34 +19,77 @@ import (
 )
 
 const (
-	// handleClass is the class of the type of handles, ConditionClass that of what
-	// waits for their signals.
-	handleClass    = "HeatWaitConditionHandle"
-	ConditionClass = "HeatWaitCondition"
-
-	// TokenKey is where a handle's type keeps the token that it can be signalled by.
+	// TokenKey is where a handle's type keeps the token that it can be signalled by,
+	// UserKey where any type keeps the user that its resource is signalled by.
 	TokenKey = "token"
+	UserKey  = "user_id"
 	// Succeeded is the status of a signal that all is well.
 	Succeeded = "SUCCESS"
 	// maxSignals is how long the signals of a handle may be together.
 	maxSignals = 1 << 20
 )
 
+// form is how the parts of a signal are called.
+type form struct {
+	reason, data, id, status string
+	// lenient signals may lack any of them.
+	lenient bool
+}
+
+var (
+	heatForm   = form{"reason", "data", "id", "status", true}
+	amazonForm = form{"Reason", "Data", "UniqueId", "Status", false}
+)
+
+// handles are the classes of types that are signalled, by the forms of signals.
+var handles = map[string]form{
+	"HeatWaitConditionHandle":   heatForm,
+	"WaitConditionHandle":       amazonForm,
+	"UpdateWaitConditionHandle": amazonForm,
+}
+
+// conditions are the classes of types that wait for signals.
+var conditions = []string{"HeatWaitCondition", "WaitCondition"}
+
 // Signalled says whether resources of a type are signalled; their metadata are the
 // signals.
-func Signalled(t *resourcetype.Type) bool { return t != nil && t.Class == handleClass }
+func Signalled(t *resourcetype.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, is := handles[t.Class]
+	return is
+}
+
+// Waits says whether resources of a type wait for signals.
+func Waits(t *resourcetype.Type) bool { return t != nil && slices.Contains(conditions, t.Class) }
 
 // Signals are those of a handle, by their ids.
 func Signals(r *orchestration.Resource) (*value.Map, error) { return mapping(r.Metadata) }
 
-// Signal has a handle keep one more signal, and gives what the event says of it.
-// Errors: Invalid, it is no signal, or there is no room for it.
-func Signal(r *orchestration.Resource, details any) (told string, err error) {
+// Told is what a signal to a handle of a type says.
+func Told(t *resourcetype.Type, signal any) (status, reason, data any) {
+	of := handles[t.Class]
+	m, _ := signal.(*value.Map)
+	status, _ = m.Get(of.status)
+	reason, _ = m.Get(of.reason)
+	data, _ = m.Get(of.data)
+	return status, reason, data
+}
+
+// Signal has a handle of a type keep one more signal, and gives what the event says of
+// it; empty if it says nothing. Errors: Invalid, it is no signal, or there is no room
+// for it.
+func Signal(t *resourcetype.Type, r *orchestration.Resource, details any) (told string, err error) {
+	of := handles[t.Class]
+	if details == nil && !of.lenient {
+		return "", nil
+	}
 	all, err := Signals(r)
 	if err != nil {
 		return "", err
 	}
-	if told, err = add(all, details); err != nil {
+	if told, err = of.add(all, details); err != nil {
 		return "", err
 	}
 	return told, keep(r, all)
@@ -63,7 +107,7 @@ func Presume(r *orchestration.Resource, count int) error {
 		if all.Has(strconv.Itoa(id)) {
 			continue // it was signalled after all
 		}
-		if _, err := add(all, value.NewMap("id", value.Int(id))); err != nil {
+		if _, err := heatForm.add(all, value.NewMap("id", value.Int(id))); err != nil {
 			return err
 		}
 	}
@@ -71,24 +115,28 @@ func Presume(r *orchestration.Resource, count int) error {
 }
 
 // add puts one more signal to others.
-func add(all *value.Map, details any) (told string, err error) {
+func (f form) add(all *value.Map, details any) (told string, err error) {
 	given, ok := details.(*value.Map)
 	if !ok && value.Truth(details) {
 		return "", bad("Metadata format invalid")
 	}
-	number := all.Len() + 1
-	signal := value.NewMap("reason", "Signal "+value.Str(value.Int(number))+" received", "data", nil, "id", value.Int(number), "status", Succeeded)
-	fields := signal.Len()
+	signal := &value.Map{}
+	if f.lenient {
+		number := value.Int(all.Len() + 1)
+		signal = value.NewMap(f.reason, "Signal "+value.Str(number)+" received", f.data, nil, f.id, number, f.status, Succeeded)
+	}
 	for i := range given.Len() {
 		signal.Set(given.At(i))
 	}
-	status, _ := signal.Get("status")
-	if signal.Len() != fields || status != Succeeded && status != "FAILURE" {
+	parts := []string{f.reason, f.data, f.id, f.status}
+	whole := signal.Len() == len(parts) && !slices.ContainsFunc(parts, func(part string) bool { return !signal.Has(part) })
+	status, _ := signal.Get(f.status)
+	if !whole || status != Succeeded && status != "FAILURE" {
 		return "", bad("Metadata format invalid")
 	}
-	id, _ := signal.Get("id")
-	all.Set(value.Str(id), signal.Without("id"))
-	reason, _ := signal.Get("reason")
+	id, _ := signal.Get(f.id)
+	all.Set(value.Str(id), signal.Without(f.id))
+	reason, _ := signal.Get(f.reason)
 	return "status:" + value.Str(status) + " reason:" + value.Str(reason), nil
 }
 

@@ -22,6 +22,12 @@ import (
 // Region is where a Cloud's endpoints are.
 const Region = "RegionOne"
 
+// The domain of users that stacks make, and its administrator.
+const (
+	StackDomain      = "heat"
+	StackDomainAdmin = "heat_domain_admin"
+)
+
 // Cloud is the four services with users in the projects "admin", "demo" and
 // "other": "admin", an administrator; "demo" and "other", members; "reader", of
 // demo; and "holdfast", the service user of the project "service".
@@ -53,10 +59,12 @@ func Start(t testing.TB) *Cloud {
 	}
 	url := func(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", at[i]) }
 	c.Identity, c.Image, c.Network, c.Volume = url(0)+"/v3", url(1), url(2), url(3)
-	seed := identity.Seed{Region: Region, Projects: []string{"admin", "demo", "other", "service"}, Services: []identity.SeedService{
-		{Type: "identity", Name: "keystone", URL: c.Identity}, {Type: "image", Name: "glance", URL: c.Image},
-		{Type: "network", Name: "neutron", URL: c.Network}, {Type: "block-storage", Name: "cinder", URL: c.Volume + "/v3"},
-	}}
+	c.passwords[StackDomainAdmin] = rand.Text()
+	seed := identity.Seed{Region: Region, Projects: []string{"admin", "demo", "other", "service"}, Roles: []string{"heat_stack_user"},
+		Domains: []identity.SeedDomain{{Name: StackDomain, Admin: StackDomainAdmin, Password: c.passwords[StackDomainAdmin]}}, Services: []identity.SeedService{
+			{Type: "identity", Name: "keystone", URL: c.Identity}, {Type: "image", Name: "glance", URL: c.Image},
+			{Type: "network", Name: "neutron", URL: c.Network}, {Type: "block-storage", Name: "cinder", URL: c.Volume + "/v3"},
+		}}
 	for _, u := range cloudUsers {
 		c.passwords[u.name] = rand.Text()
 		roles, inherited := map[string][]string{u.project: {u.role}}, []string(nil)

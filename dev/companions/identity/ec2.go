@@ -3,6 +3,7 @@ package identity
 // EC2 keys, and whose key signed a request (signature versions 2 and 4).
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -220,20 +221,19 @@ func (s *Service) ec2Token(w http.ResponseWriter, r *http.Request, caller *servi
 	return s.answerTokenAs(w, r, t, http.StatusOK)
 }
 
-// signatureLife is how old a signed request may be (auth_ttl), either way.
+// signatureLife is how old a signed request may be (auth_ttl).
 const signatureLife = 15 * time.Minute
 
+// recent says whether a request was signed a while ago at most. One that doesn't say
+// when is meant to be good for as long as its key.
 func (q *signedRequest) recent(now time.Time) bool {
-	text := q.Params["Timestamp"]
+	text := cmp.Or(q.Params["Timestamp"], q.header("X-Amz-Date"), q.Params["X-Amz-Date"])
 	if text == "" {
-		text = q.header("X-Amz-Date")
-	}
-	if text == "" {
-		text = q.Params["X-Amz-Date"]
+		return true
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "20060102T150405Z"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return now.Sub(t).Abs() < signatureLife
+			return now.Sub(t) <= signatureLife
 		}
 	}
 	return false

@@ -17,7 +17,13 @@ type Seed struct {
 	Projects []string
 	Users    []SeedUser
 	Services []SeedService
+	// Roles are further ones.
+	Roles   []string
+	Domains []SeedDomain
 }
+
+// SeedDomain is a domain beside the default one, with an administrator.
+type SeedDomain struct{ Name, Admin, Password string }
 
 // SeedUser is a user of the default domain with roles on projects.
 type SeedUser struct {
@@ -44,8 +50,7 @@ func (s *Service) Seed(ctx context.Context, seed Seed) error {
 		}
 		roles := map[string]string{}
 		for i, name := range roleNames {
-			id, err := ensure(ctx, tx, `INSERT INTO identity.roles (id, name, options, extra) VALUES ($1, $2, '{}', '{}')
-				ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name RETURNING id`, newID(), name)
+			id, err := seedRole(ctx, tx, name)
 			if err != nil {
 				return err
 			}
@@ -54,6 +59,11 @@ func (s *Service) Seed(ctx context.Context, seed Seed) error {
 				continue
 			}
 			if _, err := tx.Exec(ctx, `INSERT INTO identity.implied_roles VALUES ($1, $2) ON CONFLICT DO NOTHING`, roles[roleNames[i-1]], id); err != nil {
+				return err
+			}
+		}
+		for _, name := range seed.Roles {
+			if _, err := seedRole(ctx, tx, name); err != nil {
 				return err
 			}
 		}
@@ -71,9 +81,41 @@ func (s *Service) Seed(ctx context.Context, seed Seed) error {
 				return err
 			}
 		}
+		for _, domain := range seed.Domains {
+			if err := seedDomain(ctx, tx, domain, roles["admin"]); err != nil {
+				return err
+			}
+		}
 		return seedCatalog(ctx, tx, seed)
 	})
 }
+
+func seedRole(ctx context.Context, tx pgx.Tx, name string) (id string, err error) {
+	return ensure(ctx, tx, `INSERT INTO identity.roles (id, name, options, extra) VALUES ($1, $2, '{}', '{}')
+		ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name RETURNING id`, newID(), name)
+}
+
+func seedDomain(ctx context.Context, tx pgx.Tx, domain SeedDomain, admin string) error {
+	id, err := ensure(ctx, tx, `INSERT INTO identity.domains VALUES ($1, $2, '', true, '{}', '{}', '{}')
+		ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name RETURNING id`, newID(), domain.Name)
+	if err != nil {
+		return err
+	}
+	hash, err := hashPassword(ctx, domain.Password)
+	if err != nil {
+		return err
+	}
+	user, err := ensure(ctx, tx, insertUser, newID(), id, domain.Admin, nil, hash)
+	if err == nil {
+		_, err = tx.Exec(ctx, `INSERT INTO identity.grants (role_id, user_id, domain_id, inherited) VALUES ($1, $2, $3, false) ON CONFLICT DO NOTHING`, admin, user, id)
+	}
+	return err
+}
+
+// insertUser has a user be there with a password.
+const insertUser = `INSERT INTO identity.users (id, domain_id, name, enabled, default_project_id, password_hash, options, extra)
+	VALUES ($1, $2, $3, true, $4, $5, '{}', '{}')
+	ON CONFLICT (domain_id, name) DO UPDATE SET password_hash = EXCLUDED.password_hash RETURNING id`
 
 // ensure inserts a row or finds it, and gives its id.
 func ensure(ctx context.Context, tx pgx.Tx, statement string, args ...any) (id string, err error) {
@@ -86,10 +128,7 @@ func seedUser(ctx context.Context, tx pgx.Tx, user SeedUser, roles map[string]st
 	if err != nil {
 		return err
 	}
-	id, err := ensure(ctx, tx, `INSERT INTO identity.users (id, domain_id, name, enabled, default_project_id, password_hash, options, extra)
-		VALUES ($1, $2, $3, true, $4, $5, '{}', '{}')
-		ON CONFLICT (domain_id, name) DO UPDATE SET password_hash = EXCLUDED.password_hash RETURNING id`,
-		newID(), DefaultDomain, user.Name, projects[user.DefaultProject], hash)
+	id, err := ensure(ctx, tx, insertUser, newID(), DefaultDomain, user.Name, projects[user.DefaultProject], hash)
 	if err != nil {
 		return err
 	}

@@ -93,13 +93,16 @@ func NotFound(name string) error {
 	return faults.New(faults.NotFound, "EntityNotFound", "The Stack (%s) could not be found.", name)
 }
 
+// ofProject keeps to the stacks of a project, or of which it is that of their users.
+const ofProject = `($2 = '' OR s.project_id = $2 OR s.stack_user_project_id = $2)`
+
 // GetStack gives a stack by its id, deleted or not; project "" is any.
 // Errors: NotFound.
 func GetStack(ctx context.Context, q store.Queryer, project, id string) (*Stack, error) {
 	if uuid.Validate(id) != nil {
 		return nil, NotFound(id)
 	}
-	return oneStack(ctx, q, id, `WHERE s.id = $1 AND ($2 = '' OR s.project_id = $2)`, id, project)
+	return oneStack(ctx, q, id, `WHERE s.id = $1 AND `+ofProject, id, project)
 }
 
 // LockStack gives a stack that isn't deleted, and locks its row until the
@@ -117,7 +120,7 @@ func FindStack(ctx context.Context, q store.Queryer, project, name string) (*Sta
 			return s, err
 		}
 	}
-	return oneStack(ctx, q, name, `WHERE s.name = $1 AND s.project_id = $2 AND s.deleted_at IS NULL AND s.parent_id IS NULL`, name, project)
+	return oneStack(ctx, q, name, `WHERE s.name = $1 AND `+ofProject+` AND s.deleted_at IS NULL AND s.parent_id IS NULL`, name, project)
 }
 
 func oneStack(ctx context.Context, q store.Queryer, name, where string, args ...any) (*Stack, error) {
