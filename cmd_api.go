@@ -125,7 +125,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 	if err != nil {
 		return nil, err
 	}
-	baremetalAPI, err := p.baremetal(box)
+	baremetalAPI, err := p.baremetal(box, key)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
 }
 
 // baremetal is the bare metal service.
-func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
+func (p *process) baremetal(box *secrets.Box, key hostlink.Key) (*baremetal.API, error) {
 	rules, err := p.policies("baremetal", p.cfg.Baremetal.PolicyFile)
 	if err != nil {
 		return nil, err
@@ -190,6 +190,7 @@ func (p *process) baremetal(box *secrets.Box) (*baremetal.API, error) {
 		PowerTimeout:     p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout: p.cfg.Conductor.SoftPowerOffTimeout,
 		AutomatedClean:   p.cfg.Conductor.AutomatedClean,
+		Conductors:       hostlink.NewReader(key),
 	}, nil
 }
 

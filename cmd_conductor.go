@@ -18,6 +18,7 @@ import (
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
@@ -55,14 +56,24 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	name := cmp.Or(cfg.Conductor.Name, machine)
-	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: cfg.Conductor.Networks})
 	c := cfg.Conductor
+	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
+		MaxRetries: c.PowerStateSyncMaxRetries, Timeout: c.PowerStateChangeTimeout, Workers: c.SyncPowerStateWorkers}})
 	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
 		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
 	served, err := bootListener(ctx, c)
 	if err != nil {
 		return err
 	}
+	key, err := hostlinkKey(cfg, hostlink.CreateKey)
+	if err != nil {
+		return err
+	}
+	link, err := hostlink.ListenNodes(c.LinkListen, name, key, controllers, p.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, link.Close()) }()
 	return p.beside(ctx, cfg.Telemetry.ConductorListen, telemetry.NewHealth(p.log, p.databaseProbe(), p.temporalProbe()), func(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
 		if served != nil {
@@ -76,7 +87,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		group.Go(func() error {
 			return workers.RunConductor(ctx, workers.ConductorConfig{
 				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,
-				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout},
+				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout, LinkAddress: link.Address()},
 				BMC:       controllers, Boot: starts,
 				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS}),
 				Steps: workers.NewStepMetrics(p.registry), Log: p.log,

@@ -127,6 +127,8 @@ func schedules(cfg *config.Config) []workers.Schedule {
 		{Workflow: periodic.ReclaimName, Every: min(cfg.Compute.ReclaimInstanceInterval, time.Minute)},
 		{Workflow: periodic.OffloadName, Every: max(0, min(cfg.Compute.ShelvedOffloadTime, time.Minute))},
 		{Workflow: periodic.ConfirmName, Every: min(cfg.Compute.ResizeConfirmWindow, time.Minute)},
+		{Workflow: periodic.NodePowerName, Every: cfg.Conductor.SyncPowerStateInterval},
+		{Workflow: periodic.NodeRecoveryName, Every: cfg.Conductor.PowerFailureRecoveryInterval},
 		{Workflow: periodic.AddressesName, Every: cfg.Compute.HealInstanceInfoCacheInterval},
 	}
 }

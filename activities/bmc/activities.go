@@ -29,6 +29,8 @@ type Options struct {
 	// Settle is how long a machine may show nothing of what was sent to it without an
 	// answer before that is sent again; 0 is 20 s.
 	Settle time.Duration
+	// Sync is what is done by the clock.
+	Sync SyncOptions
 }
 
 // Activities implements steps.BMCActivities.
@@ -38,6 +40,7 @@ type Activities struct {
 	box    *secrets.Box
 	guard  netguard.Policy
 	limits *limits
+	lanes  lanes
 	Options
 }
 
@@ -54,8 +57,9 @@ const (
 
 // New makes the activities.
 func New(db *store.DB, e *engine.Engine, box *secrets.Box, o Options) *Activities {
-	a := &Activities{db: db, engine: e, box: box, limits: newLimits(), Options: o}
-	for value, usual := range map[*time.Duration]time.Duration{&a.Patience: defaultPatience, &a.Poll: defaultPoll, &a.Settle: defaultSettle} {
+	a := &Activities{db: db, engine: e, box: box, limits: newLimits(), lanes: newLanes(o.Sync.Workers), Options: o}
+	for value, usual := range map[*time.Duration]time.Duration{&a.Patience: defaultPatience, &a.Poll: defaultPoll, &a.Settle: defaultSettle,
+		&a.Sync.Timeout: time.Minute} {
 		if *value == 0 {
 			*value = usual
 		}

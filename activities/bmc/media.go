@@ -107,6 +107,7 @@ func (d *redfish) change(ctx context.Context, send func() error) error {
 	if err := d.lease.Keep(ctx); err != nil {
 		return err
 	}
+	d.fresh = false
 	return d.fault(send())
 }
 

@@ -28,7 +28,10 @@ type redfish struct {
 	address string
 	client  *gofish.APIClient
 	system  *rf.ComputerSystem
-	lease   *baremetal.Lease
+	// fresh says that the system was read when the session began, and nothing has been
+	// asked of it since.
+	fresh bool
+	lease *baremetal.Lease
 	// leave gives the service back, with the last error.
 	leave func(error)
 	last  error
@@ -55,6 +58,7 @@ func (s *session) openRedfish(ctx context.Context, to nodes.Redfish) (driver, er
 	}
 	if err == nil {
 		d.system, err = d.find(to.SystemID)
+		d.fresh = err == nil
 	}
 	if err != nil {
 		err = d.fault(err)
@@ -89,6 +93,10 @@ var powers = map[rf.PowerState]provision.Power{
 }
 
 func (d *redfish) power(context.Context) (provision.Power, error) {
+	if d.fresh {
+		d.fresh = false
+		return powers[d.system.PowerState], nil
+	}
 	system, err := rf.GetComputerSystem(d.client, d.system.ODataID)
 	if err != nil {
 		return "", d.fault(err)
@@ -98,6 +106,7 @@ func (d *redfish) power(context.Context) (provision.Power, error) {
 }
 
 func (d *redfish) reset(_ context.Context, r reset) error {
+	d.fresh = false
 	return d.fault(d.system.Reset(rf.ResetType(r)))
 }
 
@@ -132,6 +141,9 @@ func refused(err error) bool {
 	return errors.As(err, &said) && said.HTTPReturnedStatusCode >= 400 && said.HTTPReturnedStatusCode < 500
 }
 
+// redfishPrefix begins what users read of one that fails.
+const redfishPrefix = "Redfish exception occurred. Error: "
+
 // fault words an error of the service's, and remembers it. What it refuses is
 // Invalid, its login too; what it can't do now is Unavailable. That the step was
 // told to end says nothing of the service.
@@ -152,16 +164,16 @@ func redfishFault(err error) error {
 	if !errors.As(err, &said) {
 		var wrong *tls.CertificateVerificationError
 		if errors.As(err, &wrong) {
-			return faults.Wrap(err, faults.Invalid, "RedfishConnectionError", "Redfish exception occurred. Error: the BMC's certificate is not trusted: %s", wrong.Err)
+			return faults.Wrap(err, faults.Invalid, "RedfishConnectionError", redfishPrefix+"the BMC's certificate is not trusted: %s", wrong.Err)
 		}
-		return faults.Wrap(err, faults.Unavailable, "RedfishConnectionError", "Redfish exception occurred. Error: the BMC could not be reached or answered nonsense")
+		return faults.Wrap(err, faults.Unavailable, "RedfishConnectionError", redfishPrefix+"the BMC could not be reached or answered nonsense")
 	}
 	kind := faults.Invalid
 	switch code := said.HTTPReturnedStatusCode; {
 	case code >= 500, code == 408, code == 429, code == 409:
 		kind = faults.Unavailable
 	}
-	return faults.Wrap(err, kind, "RedfishError", "Redfish exception occurred. Error: the BMC answered with status %d%s", said.HTTPReturnedStatusCode, messageOf(said))
+	return faults.Wrap(err, kind, "RedfishError", redfishPrefix+"the BMC answered with status %d%s", said.HTTPReturnedStatusCode, messageOf(said))
 }
 
 // maxMessage bounds what a BMC may have a user read.

@@ -46,6 +46,12 @@ var acts = map[string]func(*world) act{
 			return a.ConfirmResized(ctx, struct{}{})
 		}
 	},
+	"maintenance.NodePages": func(*world) act {
+		return func(ctx context.Context, a *Activities) (steps.MaintenanceOut, error) {
+			out, err := a.NodePages(ctx, steps.NodePagesIn{})
+			return steps.MaintenanceOut{Changed: len(out.Pages)}, err
+		}
+	},
 	"maintenance.Purge": func(w *world) act {
 		gone := w.server("deleted", 0)
 		w.exec(`UPDATE compute.servers SET deleted_at = now() - interval '30 h', host_id = NULL WHERE id = $1`, gone)

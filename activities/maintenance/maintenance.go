@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -63,6 +64,18 @@ func (a *Activities) SyncPower(ctx context.Context, _ struct{}) (out steps.Maint
 	}
 	stopped, err := a.all(ctx, ids, dueStop)
 	out.More = stopped.More
+	return out, err
+}
+
+// maxNodePages bounds a round of nodes' power.
+const maxNodePages = 2000
+
+// NodePages is idempotent: it only reads.
+func (a *Activities) NodePages(ctx context.Context, in steps.NodePagesIn) (out steps.NodePagesOut, err error) {
+	pages, err := baremetal.NodePages(ctx, a.db.Pool, in.Recovers, steps.NodePageSize, maxNodePages)
+	for _, p := range pages {
+		out.Pages = append(out.Pages, steps.NodePage(p))
+	}
 	return out, err
 }
 

@@ -73,6 +73,19 @@ func (g given) number(name string) (*int64, error) {
 	return &n, nil
 }
 
+// truth gives an argument that is true or false, or a text or a number that says so; nil
+// if it isn't there.
+func (g given) truth(name string) (*bool, error) {
+	if g[name] == nil {
+		return nil, nil
+	}
+	is, err := boolean(name, printed(g[name]))
+	if err != nil {
+		return nil, err
+	}
+	return &is, nil
+}
+
 // clipped is a number as near as an int64 comes to it.
 func clipped(n *big.Int) int64 {
 	switch {

@@ -144,7 +144,7 @@ func (a *API) mayDeploy(n *baremetal.Node) error {
 }
 
 // callsNoTemplate refuses an instance with a trait that calls a deploy template.
-func (a *API) callsNoTemplate(r *rest.Request, tx store.Tx, n *baremetal.Node) error {
+func (a *API) callsNoTemplate(r *rest.Request, q store.Queryer, n *baremetal.Node) error {
 	instance, err := nodes.InstanceInfo(a.Secrets, n)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (a *API) callsNoTemplate(r *rest.Request, tx store.Tx, n *baremetal.Node) e
 	if err != nil || len(traits) == 0 {
 		return err
 	}
-	called, err := baremetal.TemplatesOf(r.Context(), tx, traits)
+	called, err := baremetal.TemplatesOf(r.Context(), q, traits)
 	if err == nil && len(called) > 0 {
 		err = hardware.Unsupported(n.Driver, "the deploy template "+called[0].Name)
 	}

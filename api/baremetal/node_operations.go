@@ -20,8 +20,7 @@ func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operat
 		return engine.Accepted{}, err
 	}
 	if n.Conductor == nil {
-		return engine.Accepted{}, faults.New(faults.NotFound, "NoValidHost", "No valid host was found. Reason: No conductor service registered which supports driver %s "+
-			"for conductor group \"%s\".", n.Driver, n.ConductorGroup)
+		return engine.Accepted{}, unserved(n)
 	}
 	accepted, err := a.Engine.Accept(r.Context(), tx, engine.Request{
 		Kind: kind, ResourceID: n.UUID, ProjectID: r.Identity.ProjectID, UserID: r.Identity.UserID, RequestID: r.ID, Input: input,
@@ -30,6 +29,12 @@ func (a *API) begin(r *rest.Request, tx store.Tx, n *baremetal.Node, kind operat
 		return engine.Accepted{}, err
 	}
 	return accepted, baremetal.Reserve(r.Context(), tx, n.UUID, *n.Conductor)
+}
+
+// unserved is the refusal of what a conductor of the node would do.
+func unserved(n *baremetal.Node) error {
+	return faults.New(faults.NotFound, "NoValidHost", "No valid host was found. Reason: No conductor service registered which supports driver %s "+
+		"for conductor group \"%s\".", n.Driver, n.ConductorGroup)
 }
 
 // mayFollow refuses a node that an operation has, unless one of this kind takes over

@@ -16,7 +16,8 @@ import (
 func (c *cloud) conductor(name, group string) {
 	c.t.Helper()
 	err := baremetal.BeatConductor(c.t.Context(), c.db.Pool, baremetal.Conductor{Hostname: name, Group: group,
-		Drivers: []string{"fake-hardware", "ipmi", "manual-management", "redfish"}})
+		Drivers:     []string{"fake-hardware", "ipmi", "manual-management", "redfish"},
+		LinkAddress: "127.0.0.1:1"})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -33,6 +33,8 @@ type API struct {
 	// Engine accepts operations on nodes, and Starter starts them.
 	Engine  *engine.Engine
 	Starter Starter
+	// Conductors answers questions about nodes.
+	Conductors Conductors
 	// PowerTimeout is how long a node may take to come to another power, and
 	// SoftPowerTimeout how long its own system may, where a request says nothing.
 	PowerTimeout, SoftPowerTimeout time.Duration
@@ -61,7 +63,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations()),
+		Operations:      slices.Concat(documents(), a.nodeOperations(), a.managementOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations()),
 	}
 }
 
@@ -100,6 +102,46 @@ func (a *API) nodeOperations() []rest.Operation {
 		{Method: "GET", Path: one + "/ports", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: ports.lister(a, false)},
 		{Method: "GET", Path: one + "/ports/detail", Policy: "baremetal:port:get", Targeted: true, Success: 200, Handler: ports.lister(a, true)},
 	}
+}
+
+// managementOperations are what a node's BMC is told and asked.
+func (a *API) managementOperations() []rest.Operation {
+	const node, rule = "/nodes/{node}", "baremetal:node:"
+	const states, one, vendor = node + "/states", node + "/management", rule + "vendor_passthru"
+	boots := func(o rest.Operation) rest.Operation {
+		o.Versions, o.TooOld = from(76), faults.New(faults.NotFound, "NotFound", "This endpoint is supported starting with the API version 1.76")
+		return o
+	}
+	rows := []rest.Operation{
+		{Method: "GET", Path: one + "/boot_device", Policy: rule + "get_boot_device", Success: 200, Handler: a.showBootDevice},
+		{Method: "PUT", Path: one + "/boot_device", Policy: rule + "set_boot_device", Success: 204, Handler: a.setBootDevice},
+		{Method: "GET", Path: one + "/boot_device/supported", Policy: rule + "get_boot_device", Success: 200, Handler: a.listBootDevices},
+		{Method: "PUT", Path: one + "/inject_nmi", Policy: rule + "inject_nmi", Success: 204, Handler: a.injectNMI, Versions: from(29),
+			TooOld: faults.New(faults.NotFound, "NotFound", "Resource could not be found.")},
+		{Method: "GET", Path: one + "/indicators", Policy: rule + "get_indicator_state", Success: 200, Handler: a.listIndicators},
+		boots(rest.Operation{Method: "PUT", Path: states + "/boot_mode", Policy: rule + "set_boot_mode", Success: 202, Handler: a.setBootMode}),
+		boots(rest.Operation{Method: "PUT", Path: states + "/secure_boot", Policy: rule + "set_secure_boot", Success: 202, Handler: a.setSecureBoot}),
+		{Method: "GET", Path: states + "/console", Policy: rule + "get_console", Success: 200, Handler: a.showConsole},
+		{Method: "PUT", Path: states + "/console", Policy: rule + "set_console_state", Success: 202, Handler: a.setConsole},
+		{Method: "GET", Path: node + "/validate", Policy: rule + "validate", Success: 200, Handler: a.validateNode},
+		{Method: "GET", Path: node + "/vendor_passthru/methods", Policy: vendor, Success: 200, Handler: a.listVendorMethods},
+	}
+	for _, path := range []string{one + "/indicators/{indicator}", one + "/indicators/{indicator}/{name}"} {
+		rows = append(rows, rest.Operation{Method: "GET", Path: path, Policy: rule + "get_indicator_state", Success: 200, Handler: a.showIndicator},
+			rest.Operation{Method: "PUT", Path: path, Policy: rule + "set_indicator_state", Success: 204, Handler: a.setIndicator})
+	}
+	return targeted(append(rows, passthru(node, vendor, a.callVendor)...))
+}
+
+// passthru are the rows of vendor methods: of every method of HTTP, by the path or by
+// the query.
+func passthru(one, policy string, call func(method string) rest.Handler) (rows []rest.Operation) {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		for _, path := range []string{"/vendor_passthru", "/vendor_passthru/{method}"} {
+			rows = append(rows, rest.Operation{Method: method, Path: one + path, Policy: policy, Success: 200, Handler: call(method), Bodied: true})
+		}
+	}
+	return rows
 }
 
 func (a *API) portOperations() []rest.Operation {
@@ -281,11 +323,12 @@ func (a *API) chassisOperations() []rest.Operation {
 
 func (a *API) driverOperations() []rest.Operation {
 	const one, rule = "/drivers/{driver}", "baremetal:driver:"
-	return []rest.Operation{
+	return append(passthru(one, rule+"vendor_passthru", func(string) rest.Handler { return a.callDriver }), []rest.Operation{
 		{Method: "GET", Path: "/drivers", Policy: rule + "get", Success: 200, Handler: a.listDrivers},
 		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showDriver},
 		{Method: "GET", Path: one + "/properties", Policy: rule + "get_properties", Success: 200, Handler: a.showDriverProperties},
-	}
+		{Method: "GET", Path: one + "/vendor_passthru/methods", Policy: rule + "vendor_passthru", Success: 200, Handler: a.listDriverMethods},
+	}...)
 }
 
 func (a *API) conductorOperations() []rest.Operation {

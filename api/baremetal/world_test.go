@@ -3,11 +3,13 @@ package baremetal_test
 // The Bare Metal API over a real database.
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,9 +34,15 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 type door struct {
 	mu    sync.Mutex
 	heard []string
+	// begins is what is done with what is offered; nil is nothing.
+	begins func(operationID string)
 }
 
-func (*door) Offer(string) {}
+func (d *door) Offer(operationID string) {
+	if d.begins != nil {
+		d.begins(operationID)
+	}
+}
 
 func (d *door) Knock(operationID string) {
 	d.mu.Lock()
@@ -56,6 +64,17 @@ type cloud struct {
 	http.Handler
 	door *door
 	box  *secrets.Box
+	bmcs *bmcs
+}
+
+// bmcs answer for the conductors.
+type bmcs struct {
+	said map[string]string
+	err  error
+}
+
+func (b *bmcs) Ask(_ context.Context, _, _, _, question string, _ url.Values) (json.RawMessage, error) {
+	return json.RawMessage(b.said[question]), b.err
 }
 
 func newCloud(t *testing.T, types ...string) *cloud {
@@ -80,10 +99,10 @@ func newCloud(t *testing.T, types ...string) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := &door{}
+	at, answers := &door{}, &bmcs{said: map[string]string{}}
 	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
-		Engine: engine.New(db, rows.Locks()), Starter: at, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
-	c := &cloud{t: t, db: db, door: at, box: box}
+		Engine: engine.New(db, rows.Locks()), Starter: at, Conductors: answers, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
+	c := &cloud{t: t, db: db, door: at, box: box, bmcs: answers}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"root":   {UserID: "root", SystemScope: "all", Roles: []string{"admin"}},
@@ -112,15 +131,7 @@ type answer struct {
 // ask sends a request at a minor version; 0 sends none.
 func (c *cloud) ask(token, version, method, path, body string) answer {
 	c.t.Helper()
-	request := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
-	if token != "" {
-		request.Header.Set("X-Auth-Token", token)
-	}
-	if version != "" {
-		request.Header.Set("X-OpenStack-Ironic-API-Version", version)
-	}
-	recorded := httptest.NewRecorder()
-	c.ServeHTTP(recorded, request)
+	recorded := c.send(token, version, method, path, body)
 	a := answer{status: recorded.Code, header: recorded.Header()}
 	if recorded.Body.Len() > 0 {
 		if err := json.Unmarshal(recorded.Body.Bytes(), &a.body); err != nil {
@@ -142,6 +153,26 @@ func (c *cloud) ask(token, version, method, path, body string) answer {
 		}
 	}
 	return a
+}
+
+// plain is what came back, as it is.
+func (c *cloud) plain(token, version, method, path, body string) (int, string) {
+	c.t.Helper()
+	recorded := c.send(token, version, method, path, body)
+	return recorded.Code, recorded.Body.String()
+}
+
+func (c *cloud) send(token, version, method, path, body string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+	if token != "" {
+		request.Header.Set("X-Auth-Token", token)
+	}
+	if version != "" {
+		request.Header.Set("X-OpenStack-Ironic-API-Version", version)
+	}
+	recorded := httptest.NewRecorder()
+	c.ServeHTTP(recorded, request)
+	return recorded
 }
 
 // enroll makes a node of alice's project and gives its id.

@@ -24,9 +24,9 @@ var withBody = []string{http.MethodPost, http.MethodPut, http.MethodPatch}
 // contentTypes are the media types taken as JSON; no type at all is another.
 var contentTypes = []string{"", "text/plain", "application/json", "application/vnd.openstack.compute+json"}
 
-// readBody takes what the limit allows.
-func (r *Request) readBody(from *http.Request) error {
-	bodyless := !slices.Contains(withBody, from.Method)
+// readBody takes what the limit allows; bodied says that it counts whatever the method is.
+func (r *Request) readBody(from *http.Request, bodied bool) error {
+	bodyless := !bodied && !slices.Contains(withBody, from.Method)
 	if !r.service.AnyType && !isJSON(from.Header.Get("Content-Type")) && !(bodyless && r.service.BodylessTypes) {
 		return NewFault(http.StatusUnsupportedMediaType, "Unsupported Content-Type")
 	}

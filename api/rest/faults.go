@@ -76,13 +76,19 @@ func (s *Service) answerFor(ctx context.Context, log *slog.Logger, requestID str
 	switch {
 	case status == http.StatusUnauthorized && s.Faults.Unauthorized != nil:
 		return status, s.Faults.Unauthorized(message)
-	case status == http.StatusInternalServerError:
+	case status == http.StatusInternalServerError && !worded(err):
 		log.ErrorContext(ctx, "request failed", "error", err)
 		return status, s.faultBody(status, nil, s.Faults.Internal(requestID))
 	case status == http.StatusServiceUnavailable:
 		log.WarnContext(ctx, "request can't be served", "error", err)
 	}
 	return status, s.faultBody(status, err, message)
+}
+
+// worded says whether an error was made for users to read, whatever its status.
+func worded(err error) bool {
+	var fault *Fault
+	return errors.As(err, &fault)
 }
 
 // faultBody is the body of an error; nil is one of ours, of which nobody is told.

@@ -48,6 +48,8 @@ type Operation struct {
 	// Public is an operation for strangers that is like all others but for that:
 	// nobody's token is looked at.
 	Public bool
+	// Bodied has the body count whatever the method is.
+	Bodied bool
 	// TooOld is the refusal of a version that doesn't have the row yet, or no
 	// longer; nil is the common 404.
 	TooOld  error

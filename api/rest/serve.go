@@ -56,7 +56,7 @@ func (s *Server) answer(h http.Header, from *http.Request, e *exchange, r *Reque
 	if err = r.negotiate(h, from); err != nil {
 		return nil, err
 	}
-	if err = r.readBody(from); err != nil {
+	if err = r.readBody(from, rows[0].Bodied); err != nil {
 		return nil, err
 	}
 	candidates, err := choose(rows, r)

@@ -61,6 +61,7 @@ func (m *Machine) powered() {
 	if m.power != On {
 		return
 	}
+	m.started()
 	var ctx context.Context
 	ctx, m.stop = context.WithCancel(m.life)
 	from, medium := m.boot, m.medium

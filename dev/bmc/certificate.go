@@ -30,11 +30,11 @@ type authority struct {
 
 const lasts = 10 * 365 * 24 * time.Hour
 
-// certify gives the certificate of the service whose folder it is, and the file of
-// its authority's; a later start has the same authority.
-func certify(dir string) (caFile string, cert *tls.Certificate, err error) {
+// certify gives who signs the certificates of the service whose folder it is, and the
+// file of its own; a later start has the same authority.
+func certify(dir string) (caFile string, ca *authority, err error) {
 	caFile, keyFile := filepath.Join(dir, "bmc-ca.pem"), filepath.Join(dir, "bmc-ca.key")
-	ca, err := load(caFile, keyFile)
+	ca, err = load(caFile, keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if ca, err = newAuthority(); err == nil {
 			err = ca.save(caFile, keyFile)
@@ -43,8 +43,7 @@ func certify(dir string) (caFile string, cert *tls.Certificate, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("the BMCs' authority: %w", err)
 	}
-	cert, err = ca.sign()
-	return caFile, cert, err
+	return caFile, ca, nil
 }
 
 // strange is a certificate that nobody trusts.
@@ -53,8 +52,11 @@ func strange() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ca.sign()
+	return ca.sign(loopback)
 }
+
+// loopback is where the service is, unless its machines are apart.
+var loopback = net.IPv4(127, 0, 0, 1)
 
 func newAuthority() (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,13 +73,14 @@ func newAuthority() (*authority, error) {
 	return &authority{cert, key}, err
 }
 
-func (a *authority) sign() (*tls.Certificate, error) {
+// sign makes a certificate of an address.
+func (a *authority) sign(at net.IP) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "simulated BMC"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts), IPAddresses: []net.IP{at},
 		DNSNames: []string{"localhost"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {

@@ -32,7 +32,6 @@ func (m *Machine) made() parts {
 // inventoryRoutes are the resources below a system that are only read.
 func (s *Service) inventoryRoutes(mux *http.ServeMux) {
 	for path, show := range map[string]func(http.ResponseWriter, *http.Request, *Machine){
-		"SecureBoot":                showSecureBoot,
 		"Processors":                showProcessors,
 		"Processors/{part}":         showProcessor,
 		"Storage":                   showStorages,
@@ -44,11 +43,6 @@ func (s *Service) inventoryRoutes(mux *http.ServeMux) {
 	} {
 		mux.HandleFunc("GET "+root+"Systems/{id}/"+path, s.entered(s.of(show)))
 	}
-}
-
-func showSecureBoot(w http.ResponseWriter, _ *http.Request, m *Machine) {
-	send(w, http.StatusOK, map[string]any{"@odata.id": root + "Systems/" + m.ID + "/SecureBoot", "Id": "SecureBoot", "Name": "Secure Boot",
-		"SecureBootEnable": false, "SecureBootCurrentBoot": "Disabled", "SecureBootMode": "UserMode"})
 }
 
 // sendParts sends a list of what is below a path.

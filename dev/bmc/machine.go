@@ -59,6 +59,8 @@ type Machine struct {
 	// Delay is how long a change of power takes, Lag how late a slow answer is, and
 	// what a slow command of its ramdisk takes.
 	Delay, Lag time.Duration
+	// Tells is how long its BMC takes to tell of the machine.
+	Tells time.Duration
 	// Pace is what a ramdisk takes for a second.
 	Pace time.Duration
 
@@ -73,6 +75,7 @@ type Machine struct {
 	boots
 	media
 	hardware
+	settings
 	parts parts
 }
 
@@ -126,15 +129,18 @@ func (m *Machine) Misbehave(faults ...Fault) {
 	m.faults = append(m.faults, faults...)
 }
 
+// nmi interrupts what a machine runs, and leaves its power.
+const nmi = "Nmi"
+
 // resets are what a system can be told, and where that leads; "" is a restart.
-var resets = map[string]Power{"On": On, "ForceOn": On, "ForceOff": Off, "GracefulShutdown": Off, "GracefulRestart": "", "ForceRestart": "", "PowerCycle": ""}
+var resets = map[string]Power{"On": On, "ForceOn": On, "ForceOff": Off, "GracefulShutdown": Off, "GracefulRestart": "", "ForceRestart": "", "PowerCycle": "", nmi: ""}
 
 // reset does one of resets.
 func (m *Machine) reset(how string, acts bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, how)
-	if !acts {
+	if !acts || how == nmi {
 		return
 	}
 	to := resets[how]

@@ -38,7 +38,7 @@ func (s *Service) mediaRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+root+"Managers/{id}/VirtualMedia/Cd", s.entered(s.of(showMedium)))
 	mux.HandleFunc("POST "+root+"Managers/{id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia", s.entered(s.of(insertMedium)))
 	mux.HandleFunc("POST "+root+"Managers/{id}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia", s.entered(s.of(ejectMedium)))
-	mux.HandleFunc("PATCH "+root+"Systems/{id}", s.entered(s.of(changeBoot)))
+	mux.HandleFunc("PATCH "+root+"Systems/{id}", s.entered(s.of(changeSystem)))
 }
 
 func mediaOf(m *Machine) string { return root + "Managers/" + m.ID + "/VirtualMedia" }
@@ -88,15 +88,22 @@ func ejectMedium(w http.ResponseWriter, r *http.Request, m *Machine) {
 }
 
 // bootable are what a machine can be told to start from.
-var bootable = []string{"None", "Pxe", "Cd", "Hdd"}
+var bootable = []string{"None", "Pxe", "Cd", "Hdd", "BiosSetup", "UefiHttp"}
 
-func changeBoot(w http.ResponseWriter, r *http.Request, m *Machine) {
-	var in struct{ Boot *Boot }
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || in.Boot == nil {
+// changeSystem is told what the machine starts from, or what its lamp shows.
+func changeSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
+	var in struct {
+		Boot         *Boot
+		IndicatorLED string
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || (in.Boot == nil) == (in.IndicatorLED == "") {
 		refuse(w, http.StatusBadRequest, "The request is no change that the system knows.")
 		return
 	}
 	m.act(w, r, func() bool {
+		if in.Boot == nil {
+			return m.light(in.IndicatorLED)
+		}
 		boot := m.boot
 		for _, f := range []struct {
 			to    *string
@@ -115,7 +122,12 @@ func changeBoot(w http.ResponseWriter, r *http.Request, m *Machine) {
 			}
 			*f.to = f.asked
 		}
+		mode := boot.Mode
+		boot.Mode = m.boot.Mode
 		m.boot = boot
+		if mode != boot.Mode {
+			m.settle(func() { m.boot.Mode = mode })
+		}
 		return true
 	})
 }

@@ -25,6 +25,8 @@ type Options struct {
 	Machines int
 	// Listen is an address of the loopback interface; empty is a free port.
 	Listen string
+	// Apart gives each machine an address of its own, as if it had a BMC of its own.
+	Apart bool
 	// Dir is where its authority's certificate goes.
 	Dir string
 	// User and Password are who may enter.
@@ -43,10 +45,20 @@ type Service struct {
 
 	o        Options
 	listener net.Listener
+	// apart are the listeners of the machines, if they are apart.
+	apart    []net.Listener
 	server   *http.Server
 	mu       sync.Mutex
 	sessions map[string]string // token by id
-	cert     *tls.Certificate
+	// subscriptions are by id, subscribed is how many there have been, and drops has the
+	// next one be made without an answer.
+	subscriptions map[string]map[string]any
+	subscribed    int
+	drops         bool
+	// certs are by address; wrong is shown instead of them, if it isn't nil.
+	ca    *authority
+	certs map[string]*tls.Certificate
+	wrong *tls.Certificate
 	// end ends what the machines run, and work is that.
 	end  context.CancelFunc
 	work sync.WaitGroup
@@ -60,31 +72,69 @@ func Start(o Options) (*Service, error) {
 	if o.Pace == 0 {
 		o.Pace = time.Second
 	}
-	s := &Service{o: o, sessions: map[string]string{}}
+	s := &Service{o: o, sessions: map[string]string{}, certs: map[string]*tls.Certificate{}, subscriptions: map[string]map[string]any{}}
 	life, end := context.WithCancel(context.Background())
 	s.end = end
 	for i := range o.Machines {
 		name, mac := ordinal(i), fmt.Sprintf("52:54:00:bc:%02x:%02x", (i+1)>>8, (i+1)&0xff)
 		s.Machines = append(s.Machines, &Machine{ID: name, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("machine "+name)).String(),
 			MAC: mac, parts: parts{8, []int64{20 << 30}, []string{mac}}, Delay: o.Delay, Pace: o.Pace, power: Off,
-			boots: boots{life: life, work: &s.work, boot: own}, hardware: newHardware()})
+			boots: boots{life: life, work: &s.work, boot: own}, hardware: newHardware(), settings: settings{lamp: "Off"}})
 	}
-	file, cert, err := certify(o.Dir)
-	if err != nil {
+	var err error
+	if s.CAFile, s.ca, err = certify(o.Dir); err != nil {
 		return nil, err
 	}
-	s.CAFile, s.cert = file, cert
 	if s.listener, err = (&net.ListenConfig{}).Listen(life, "tcp", o.Listen); err != nil {
 		return nil, fmt.Errorf("listen for Redfish: %w", err)
 	}
 	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.cert, nil
-		}}}
-	go func() { _ = s.server.ServeTLS(s.listener, "", "") }() // ends with Close
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate}}
+	if o.Apart {
+		if err := s.listenApart(life); err != nil {
+			return nil, errors.Join(err, s.listener.Close())
+		}
+	}
+	for _, l := range append(s.apart, s.listener) {
+		go func() { _ = s.server.ServeTLS(l, "", "") }() // ends with Close
+	}
 	return s, nil
+}
+
+// listenApart has each machine listen at an address of its own.
+func (s *Service) listenApart(ctx context.Context) error {
+	for i := range s.Machines {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.16.%d.%d:0", i>>8, i&0xff))
+		if err != nil {
+			for _, l := range s.apart {
+				err = errors.Join(err, l.Close())
+			}
+			return fmt.Errorf("listen for Redfish: %w", err)
+		}
+		s.apart = append(s.apart, l)
+	}
+	return nil
+}
+
+// certificate is that of the address which is spoken to.
+func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	at := loopback
+	if to, ok := hello.Conn.LocalAddr().(*net.TCPAddr); ok {
+		at = to.IP
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrong != nil {
+		return s.wrong, nil
+	}
+	if s.certs[at.String()] == nil {
+		cert, err := s.ca.sign(at)
+		if err != nil {
+			return nil, err
+		}
+		s.certs[at.String()] = cert
+	}
+	return s.certs[at.String()], nil
 }
 
 // ordinal names the one of several at a place.
@@ -92,6 +142,14 @@ func ordinal(i int) string { return strconv.Itoa(i + 1) }
 
 // URL is where the service is.
 func (s *Service) URL() string { return "https://" + s.listener.Addr().String() }
+
+// URLOf is where the machine at a place has its BMC.
+func (s *Service) URLOf(i int) string {
+	if s.apart == nil {
+		return s.URL()
+	}
+	return "https://" + s.apart[i].Addr().String()
+}
 
 // Close ends it, and what its machines run.
 func (s *Service) Close() error {
@@ -112,7 +170,7 @@ func (s *Service) ChangeCertificate() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cert = cert
+	s.wrong = cert
 	return nil
 }
 
@@ -149,6 +207,8 @@ func (s *Service) routes() http.Handler {
 	mux.HandleFunc("POST "+root+"Systems/{id}/Actions/ComputerSystem.Reset", s.entered(s.of(resetSystem)))
 	s.inventoryRoutes(mux)
 	s.mediaRoutes(mux)
+	s.settingsRoutes(mux)
+	s.eventRoutes(mux)
 	return mux
 }
 
@@ -167,14 +227,17 @@ func (s *Service) of(f func(http.ResponseWriter, *http.Request, *Machine)) http.
 	}
 }
 
-func showSystem(w http.ResponseWriter, _ *http.Request, m *Machine) {
+func showSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
+	if pause(r.Context(), m.Tells) != nil {
+		return
+	}
 	self := root + "Systems/" + m.ID
 	allowed := []string{}
 	for how := range resets {
 		allowed = append(allowed, how)
 	}
 	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
-		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.Boot(),
+		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.Boot(), "IndicatorLED": m.Lamp(),
 		"Links":      map[string]any{"ManagedBy": []any{link(root + "Managers/" + m.ID)}},
 		"SecureBoot": link(self + "/SecureBoot"), "Processors": link(self + "/Processors"), "Storage": link(self + "/Storage"),
 		"EthernetInterfaces": link(self + "/EthernetInterfaces"), "Manufacturer": "Holdfast", "Model": "simulated", "SerialNumber": m.UUID,

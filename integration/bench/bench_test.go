@@ -13,7 +13,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,14 +65,7 @@ func BenchmarkCloud(b *testing.B) {
 
 	crowds(b, c, &out)
 
-	path := os.Getenv("HOLDFAST_TEST_REPORT")
-	if path == "" {
-		b.Log("\n" + out.String())
-		return
-	}
-	if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	out.save(b)
 }
 
 // openLoop sends creates at a fixed rate, however long the answers take.

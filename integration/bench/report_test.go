@@ -3,10 +3,13 @@ package bench
 // Figures, as Markdown.
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"holdfast.dev/integration/cloud"
@@ -47,6 +50,24 @@ func (s *sample) rate() float64 { return float64(len(s.all)) / s.ended.Sub(s.beg
 
 // report collects lines.
 type report struct{ strings.Builder }
+
+// save adds them to the file that HOLDFAST_TEST_REPORT names, or to the log.
+func (r *report) save(b *testing.B) {
+	b.Helper()
+	path := os.Getenv("HOLDFAST_TEST_REPORT")
+	if path == "" {
+		b.Log("\n" + r.String())
+		return
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.WriteString(r.String())
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
 
 func (r *report) line(format string, args ...any) { fmt.Fprintf(r, "- "+format+"\n", args...) }
 

@@ -47,6 +47,8 @@ type Options struct {
 	// Machines is how many simulated machines there are (dev/bmc), with a conductor
 	// for them; 0 is neither.
 	Machines int
+	// MachinesApart gives each of them a BMC at an address of its own.
+	MachinesApart bool
 	// Config is laid over the configuration, by dotted key.
 	Config map[string]any
 }
@@ -139,7 +141,7 @@ func Start(t testing.TB, o Options) *Cloud {
 	}
 	maps.Copy(over, o.Config)
 	c.configure(over)
-	c.simulate(o.Machines)
+	c.simulate(o.Machines, o.MachinesApart)
 	if o.Delay != "" {
 		c.Slow(o.Delay)
 	}

@@ -16,13 +16,13 @@ const (
 	BMCPassword = "password-of-the-bmc"
 )
 
-// simulate starts the BMC of so many machines and describes their conductor.
-func (c *Cloud) simulate(machines int) {
+// simulate starts the BMCs of so many machines and describes their conductor.
+func (c *Cloud) simulate(machines int, apart bool) {
 	c.t.Helper()
 	if machines == 0 {
 		return
 	}
-	service, err := bmc.Start(bmc.Options{Machines: machines, Dir: c.dir, User: BMCUser, Password: BMCPassword, Delay: 200 * time.Millisecond, Pace: 50 * time.Millisecond})
+	service, err := bmc.Start(bmc.Options{Machines: machines, Apart: apart, Dir: c.dir, User: BMCUser, Password: BMCPassword, Delay: 200 * time.Millisecond, Pace: 50 * time.Millisecond})
 	if err != nil {
 		c.t.Fatal(err)
 	}

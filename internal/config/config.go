@@ -95,10 +95,21 @@ type Conductor struct {
 	Bootloader         string `koanf:"bootloader"`
 	KernelAppendParams string `koanf:"kernel_append_params"`
 
+	// LinkListen answers the API's questions about nodes.
+	LinkListen string `koanf:"link_listen"`
+
 	HeartbeatInterval       time.Duration `koanf:"heartbeat_interval"`
 	HeartbeatTimeout        time.Duration `koanf:"heartbeat_timeout"`
 	PowerStateChangeTimeout time.Duration `koanf:"power_state_change_timeout"`
 	SoftPowerOffTimeout     time.Duration `koanf:"soft_power_off_timeout"`
+	// SyncPowerStateInterval is the time between two comparisons of nodes' power with
+	// their rows, PowerFailureRecoveryInterval that between two looks at those that could
+	// not be brought into step.
+	SyncPowerStateInterval       time.Duration `koanf:"sync_power_state_interval"`
+	PowerFailureRecoveryInterval time.Duration `koanf:"power_failure_recovery_interval"`
+	PowerStateSyncMaxRetries     int           `koanf:"power_state_sync_max_retries"`
+	ForcePowerStateDuringSync    bool          `koanf:"force_power_state_during_sync"`
+	SyncPowerStateWorkers        int           `koanf:"sync_power_state_workers"`
 	// AutomatedClean has nodes cleaned before they are available.
 	AutomatedClean bool `koanf:"automated_clean"`
 }

@@ -9,6 +9,8 @@
 // host's side, Reader the API's. What changes the world is never asked here; it
 // is an operation.
 //
+// From API to conductor: what the BMCs of nodes say (nodes.go), in the same way.
+//
 // From host to host: the disks of a guest that moves while it stands still
 // (disks.go, pull.go).
 //

@@ -12,9 +12,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -403,5 +405,51 @@ func TestIdentity(t *testing.T) {
 				t.Errorf("identity %q: %v", text, err)
 			}
 		}
+	}
+}
+
+// asked answers questions about nodes.
+type asked struct{ heard []string }
+
+func (a *asked) Ask(_ context.Context, nodeID, question string, about url.Values) (json.RawMessage, error) {
+	a.heard = append(a.heard, nodeID+" "+question+" "+about.Encode())
+	switch question {
+	case "refused":
+		return nil, faults.New(faults.Invalid, "RedfishError", "no")
+	case "endless":
+		return json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`), nil
+	}
+	return json.RawMessage(`{"boot_device": "pxe"}`), nil
+}
+
+// A conductor answers the API's questions, once for each pass, and nobody else's.
+func TestNodesAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	key, nodes := newKey(t), &asked{}
+	l, err := ListenNodes("127.0.0.1:0", "c", key, nodes, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	reader := NewReader(key)
+	said, err := reader.Ask(t.Context(), "c", l.Address(), "n", "boot_device", url.Values{"a": {"b c"}})
+	if err != nil || strings.TrimSpace(string(said)) != `{"boot_device":"pxe"}` || !slices.Equal(nodes.heard, []string{"n boot_device a=b+c"}) {
+		t.Errorf("%s, %v, %v", said, err, nodes.heard)
+	}
+	_, err = reader.Ask(t.Context(), "c", l.Address(), "n", "refused", nil)
+	if f := faults.As(err); f.Kind != faults.Invalid || f.Code != "RedfishError" || f.Message != "no" {
+		t.Errorf("%v", err)
+	}
+	if _, err := reader.Ask(t.Context(), "c", l.Address(), "n", "endless", nil); !faults.Is(err, faults.Invalid) {
+		t.Errorf("%v", err)
+	}
+	if _, err := reader.Ask(t.Context(), "other", l.Address(), "n", "boot_device", nil); !faults.Is(err, faults.Unauthorized) {
+		t.Errorf("another conductor's question: %v", err)
+	}
+	if _, err := NewReader(newKey(t)).Ask(t.Context(), "c", l.Address(), "n", "boot_device", nil); !faults.Is(err, faults.Unauthorized) {
+		t.Errorf("a stranger's question: %v", err)
+	}
+	if _, err := reader.Ask(t.Context(), "c", "127.0.0.1:1", "n", "boot_device", nil); !faults.Is(err, faults.Unavailable) {
+		t.Errorf("nobody answers: %v", err)
 	}
 }

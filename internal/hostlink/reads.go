@@ -58,21 +58,26 @@ func Listen(address, hostID string, key Key, guests Guests, log *slog.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("host link listener: %w", err)
 	}
+	return serveLink(l, readsHandler(hostID, key, guests), readTime, log), nil
+}
+
+// serveLink serves what the API asks for, each within a time.
+func serveLink(l net.Listener, handler http.Handler, longest time.Duration, log *slog.Logger) *Listener {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{
-		Handler:           readsHandler(hostID, key, guests),
+		Handler:           handler,
 		Protocols:         &protocols,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       readTime,
-		WriteTimeout:      readTime,
+		WriteTimeout:      longest,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	go func() { _ = server.Serve(l) }() // ends with Close
-	return &Listener{server: server, listen: l}, nil
+	return &Listener{server: server, listen: l}
 }
 
 // Address is the host:port that it listens on.
@@ -161,19 +166,27 @@ func consoleLength(text string) (int, error) {
 	return n, nil
 }
 
-// Reader reads from hosts for the API.
+// Reader reads from hosts and conductors for the API.
 type Reader struct {
 	key  Key
 	http *http.Client
+	// patient is for what takes longer.
+	patient *http.Client
 }
 
 // NewReader makes the reader that a process shares.
 func NewReader(key Key) *Reader {
+	return &Reader{key: key, http: readingClient(readTime), patient: readingClient(askTime)}
+}
+
+// readingClient is a client whose requests take no longer than that.
+func readingClient(longest time.Duration) *http.Client {
 	t := NewTransport()
+	t.ResponseHeaderTimeout = longest
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	t.Protocols = &protocols
-	return &Reader{key: key, http: &http.Client{Transport: t, Timeout: readTime, CheckRedirect: noRedirect}}
+	return &http.Client{Transport: t, Timeout: longest, CheckRedirect: noRedirect}
 }
 
 // Console gives the last length bytes (negative: all that is kept) of a guest's

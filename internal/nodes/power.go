@@ -26,6 +26,15 @@ func PowerInterface(n *baremetal.Node) string {
 	return *n.PowerInterface
 }
 
+// HasPower says whether this release has a node's power interface, and HasBMC whether
+// that can turn the machine on and off.
+func HasPower(n *baremetal.Node) bool { return powers[PowerInterface(n)] != nil }
+
+// HasBMC is told of at HasPower.
+func HasBMC(n *baremetal.Node) bool {
+	return slices.Contains(powers[PowerInterface(n)], provision.PowerOn)
+}
+
 // MayPower says whether a node's driver can be asked for a change of its power.
 // Errors: Invalid.
 func MayPower(box *secrets.Box, n *baremetal.Node, target provision.Power) error {

@@ -127,6 +127,8 @@ const (
 const (
 	// NodePower turns a node on or off, or has it start anew.
 	NodePower Kind = "node.power"
+	// NodeCommand tells a node's BMC something, once: what to start from, or how.
+	NodeCommand Kind = "node.command"
 	// NodeManage looks whether a node that was enrolled can be reached.
 	NodeManage Kind = "node.manage"
 	// NodeDeploy writes an image to a node and has it start from that.
@@ -243,6 +245,8 @@ const (
 	StepMove     = "move"
 	// StepPower is a change of a node's power.
 	StepPower = "power"
+	// StepCommand is what a node's BMC is told.
+	StepCommand = "command"
 	// StepStart is a node's start from its disk.
 	StepStart = "start"
 	// StepVerify is a look at a node's BMC.
@@ -323,6 +327,7 @@ var specs = []Spec{
 	{Kind: SnapshotRecover, Resource: Snapshot, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepResources}, Deadline: traversalDeadline},
 
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
+	{Kind: NodeCommand, Resource: Node, Verb: "command", Exclusive: true, PointOfNoReturn: StepCommand, Steps: []string{StepCommand}, Deadline: time.Hour},
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
 	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
 	{Kind: NodeRebuild, Resource: Node, Verb: "rebuild", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
@@ -334,7 +339,7 @@ var specs = []Spec{
 	{Kind: NodeRescue, Resource: Node, Verb: "rescue", Exclusive: true, PointOfNoReturn: StepRescue, Steps: []string{StepPrepare, StepRescue}, Deadline: 2 * time.Hour},
 	{Kind: NodeUnrescue, Resource: Node, Verb: "unrescue", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
 	{Kind: NodeService, Resource: Node, Verb: "service", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepService, StepStart}, Deadline: cleanDeadline},
-	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepStart, StepRescue, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
+	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepCommand, StepStart, StepRescue, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
 }
 
 // cleanDeadline is as long as a node may be held. What isn't held has the deadline

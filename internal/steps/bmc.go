@@ -16,6 +16,8 @@ import (
 type NodePowerInput struct {
 	Target  string        `json:"target"`
 	Timeout time.Duration `json:"timeout"`
+	// Keeps has the row of a node whose power can't be changed say what it said.
+	Keeps bool `json:"keeps,omitempty"`
 }
 
 // NodeAdoptInput is what a request for the adoption of a node has found.
@@ -66,6 +68,8 @@ type NodeVerifyOut struct {
 type BMCActivities interface {
 	CleanActivities
 	InspectActivities
+	CommandActivities
+	SyncActivities
 	// Power: errors Invalid (the node can't be reached by what its row says, or its
 	// BMC refuses), Conflict (it doesn't come to the state in time), Superseded.
 	Power(context.Context, NodePowerIn) (NodePowerOut, error)

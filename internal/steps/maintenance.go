@@ -36,6 +36,8 @@ type MaintenanceActivities interface {
 	// ConfirmResized asks for the confirmation of what was resized or moved longer
 	// ago than the configuration waits. It is idempotent as Reclaim is.
 	ConfirmResized(context.Context, struct{}) (MaintenanceOut, error)
+	// NodePages gives the parts of a round of nodes' power. It only reads.
+	NodePages(context.Context, NodePagesIn) (NodePagesOut, error)
 }
 
 // Maintenance is the family's caller.

@@ -69,6 +69,8 @@ type NodeOutcome struct {
 	Fault      string  `json:"fault,omitempty"`
 	BootMode   *string `json:"boot_mode,omitempty"`
 	SecureBoot *bool   `json:"secure_boot,omitempty"`
+	// Told says that whoever asked is told what went wrong, and the node's row isn't.
+	Told bool `json:"told,omitempty"`
 	// Found makes what was found on it the node's; otherwise it is forgotten.
 	Found bool `json:"found,omitempty"`
 }

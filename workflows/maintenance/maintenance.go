@@ -15,22 +15,26 @@ import (
 
 // Names of the workflow types.
 const (
-	SyncPowerName = "maintenance.sync-power"
-	PurgeName     = "maintenance.purge"
-	ReclaimName   = "maintenance.reclaim"
-	AddressesName = "maintenance.addresses"
-	OffloadName   = "maintenance.offload"
-	ConfirmName   = "maintenance.confirm"
+	SyncPowerName    = "maintenance.sync-power"
+	PurgeName        = "maintenance.purge"
+	ReclaimName      = "maintenance.reclaim"
+	AddressesName    = "maintenance.addresses"
+	OffloadName      = "maintenance.offload"
+	ConfirmName      = "maintenance.confirm"
+	NodePowerName    = "maintenance.node-power"
+	NodeRecoveryName = "maintenance.node-recovery"
 )
 
 // Workflows are what this package carries out, by name.
 var Workflows = map[string]func(workflow.Context) error{
-	SyncPowerName: SyncPower,
-	PurgeName:     Purge,
-	ReclaimName:   Reclaim,
-	AddressesName: Addresses,
-	OffloadName:   Offload,
-	ConfirmName:   Confirm,
+	SyncPowerName:    SyncPower,
+	PurgeName:        Purge,
+	ReclaimName:      Reclaim,
+	AddressesName:    Addresses,
+	OffloadName:      Offload,
+	ConfirmName:      Confirm,
+	NodePowerName:    NodePower,
+	NodeRecoveryName: NodeRecovery,
 }
 
 // maxParts bounds one run: what is left is the next one's.

@@ -17,6 +17,7 @@ import (
 // with a control worker under the name of its kind.
 var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.NodePower:    Power,
+	operations.NodeCommand:  Command,
 	operations.NodeDeploy:   Deploy,
 	operations.NodeRebuild:  Deploy,
 	operations.NodeUndeploy: Undeploy,

@@ -26,6 +26,21 @@ func powering(target provision.Power, change ...func(*world)) func() *world {
 	}
 }
 
+// commanding is a node whose BMC is told something.
+func commanding(what steps.NodeCommand, change ...func(*world)) func() *world {
+	return func() *world {
+		w := &world{power: provision.PowerOff, sent: map[string]bool{}}
+		w.Kind, w.Input = operations.NodeCommand, fmt.Appendf(nil, `{"command": %q, "mode": "uefi"}`, what)
+		for _, f := range change {
+			f(w)
+		}
+		return w
+	}
+}
+
+// settling has what the BMC is told take effect once the machine was started anew.
+func settling(w *world) { w.restarts = 3 }
+
 // moving is a node on which an operation of a kind begins that shows it in a state.
 func moving(kind operations.Kind, state provision.State, change ...func(*world)) func() *world {
 	return func() *world {
@@ -176,6 +191,12 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost after it was told", World: powering(provision.PowerReboot, slow, lostAt(operations.StepPower)), Ends: "done, power on"},
 	{Name: "lost, and refused by its BMC", World: powering(provision.PowerReboot, broken, lostAt(operations.StepPower)),
 		Ends: "failed, power off: Failed to change power state to 'power on' by 'rebooting': it can't work"},
+	{Name: "told", World: commanding(steps.SetBootDevice), Ends: "done [boot_device]"},
+	{Name: "told, and started anew for it", World: commanding(steps.SetBootMode, settling), Ends: "done, power off [boot_mode]"},
+	{Name: "told, and refused by its BMC", World: commanding(steps.SetBootMode, broken), Ends: "failed: Failed to change boot mode to 'uefi: it can't work"},
+	{Name: "lost before its BMC was told", World: commanding(steps.InjectNMI, lostAt("")),
+		Ends: "done: The command was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "lost after its BMC was told", World: commanding(steps.SetSecureBoot, settling, lostAt(operations.StepCommand)), Ends: "done, power off [secure_boot]"},
 	{Name: "verified", World: moving(operations.NodeManage, provision.Verifying), Ends: "done, power off, manageable"},
 	{Name: "verified, with a BMC that says nothing", World: moving(operations.NodeManage, provision.Verifying, blind),
 		Ends: "failed, enroll: Failed to get power state for node n. Error: it can't work"},

@@ -58,6 +58,9 @@ func power(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if steps.IsSuperseded(err) {
 		return nil, err
 	}
+	if asked.Keeps {
+		return unchanged(), powerFault(asked, err)
+	}
 	seen, unseen := steps.BMC.Power(s.Grace(glance), s.Begun.Node.Group, steps.NodePowerIn{Fence: s.Fence, Of: origin(s)})
 	if unseen != nil {
 		seen = steps.NodePowerOut{}

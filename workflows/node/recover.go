@@ -11,6 +11,7 @@ package node
 //	dead kind  what is true after
 //	power      before the step power as it was; from there on the node is brought to
 //	           the state that was asked for, and what has been sent isn't sent again
+//	command    before the step command as it was; from there on it is carried out
 //	manage     the node is in enroll
 //	provide,   the node is in clean failed
 //	clean
@@ -48,8 +49,9 @@ type recovery struct {
 }
 
 var recoveries = map[operations.Kind]recovery{
-	operations.NodePower:  {finish: power, undone: unchanged},
-	operations.NodeManage: {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
+	operations.NodePower:   {finish: power, undone: unchanged},
+	operations.NodeCommand: {finish: command, undone: unchanged},
+	operations.NodeManage:  {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
 	operations.NodeDeploy: {finish: startInstance, undone: failed}, operations.NodeRebuild: {finish: startInstance, undone: failed},
 	operations.NodeUndeploy: {finish: undeploy, undone: failed},
 	operations.NodeInspect:  {undone: failed},

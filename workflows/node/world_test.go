@@ -61,6 +61,11 @@ type world struct {
 	// did are the steps that were done, in their order.
 	did []string
 
+	// obeyed are the commands that the BMC has done; restarts is how often it is looked at
+	// before one takes effect, once the machine was started anew: 0 takes effect at once.
+	obeyed   []steps.NodeCommand
+	restarts int
+
 	outcome *steps.NodeOutcome
 	// sent are the names of the acts that the BMC was told of.
 	sent map[string]bool
@@ -160,6 +165,30 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 		w.power = provision.Power(in.Target).Target()
 		w.ramdisk = w.power == provision.PowerOn && w.medium
 		return steps.NodePowerOut{PowerState: string(w.power)}, nil
+	})
+}
+
+// Command does as it is told, or has the machine be started anew for that.
+func (b bmc) Command(_ context.Context, in steps.NodeCommandIn) (steps.NodeCommandOut, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "bmc.Command", in.Fence, func() (out steps.NodeCommandOut, err error) {
+		switch {
+		case w.broken:
+			return out, errBad
+		case !w.Spec().Beyond(w.Step):
+			w.Broke("the BMC was told something before the step was written")
+		case w.restarts > 0 && !in.Restarted:
+			return steps.NodeCommandOut{Restart: true, PowerState: string(w.power)}, nil
+		case w.restarts > 1:
+			w.restarts--
+			return steps.NodeCommandOut{Pending: true, PowerState: string(w.power)}, nil
+		case in.Restarted && w.power != provision.PowerOn:
+			w.Broke("it was looked at with power %s", w.power)
+		}
+		if !slices.Contains(w.obeyed, in.Ask.Command) {
+			w.obeyed = append(w.obeyed, in.Ask.Command)
+		}
+		return steps.NodeCommandOut{BootMode: &in.Ask.Mode}, nil
 	})
 }
 
@@ -329,7 +358,7 @@ func (w *world) Check(t *testing.T) {
 	if undeploys(w) && !w.vacant && w.was.State != provision.Error {
 		t.Errorf("the node is %q and has its instance", w.was.State)
 	}
-	if len(w.sent) > 1 && w.was.State == "" {
+	if len(w.sent) > 1 && w.was.State == "" && w.restarts == 0 {
 		t.Errorf("it was sent under more than one name: %v", w.sent)
 	}
 }
@@ -345,6 +374,9 @@ func (w *world) End() string {
 	}
 	if len(w.did) > 0 {
 		s += " " + fmt.Sprint(w.did)
+	}
+	if len(w.obeyed) > 0 {
+		s += " " + fmt.Sprint(w.obeyed)
 	}
 	if w.outcome != nil && w.outcome.Fault != "" {
 		s += ", " + w.outcome.Fault

@@ -56,7 +56,7 @@ func New(t *testing.T, o sim.Options, ready func(w *World, info map[string]any))
 	if n.DriverInfo, err = json.Marshal(info); err != nil {
 		t.Fatal(err)
 	}
-	n.PowerInterface = &n.Driver
+	n.PowerInterface, n.ManagementInterface = &n.Driver, &n.Driver
 	for _, object := range []*json.RawMessage{&n.InstanceInfo, &n.DriverInternalInfo, &n.Properties, &n.Extra, &n.NetworkData,
 		&n.RAIDConfig, &n.TargetRAIDConfig, &n.CleanStep, &n.DeployStep, &n.ServiceStep} {
 		if *object == nil {

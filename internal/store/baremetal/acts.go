@@ -20,7 +20,7 @@ type Act struct {
 	Age time.Duration
 	// Answered says that the BMC has accepted it.
 	Answered bool
-	// About is what a ramdisk was told it as; empty for a BMC.
+	// About is what a ramdisk was told it as, or what a BMC has said to it.
 	About string
 }
 
@@ -57,6 +57,15 @@ func AnswerAct(ctx context.Context, tx store.Tx, operationID, name string) error
 	_, err := tx.Exec(ctx, `UPDATE baremetal.acts SET answered = true WHERE operation_id = $1 AND name = $2`, operationID, name)
 	if err != nil {
 		return fmt.Errorf("note the answer to %s of %s: %w", name, operationID, store.Translate(err))
+	}
+	return nil
+}
+
+// TellAct notes what the BMC has said to it.
+func TellAct(ctx context.Context, tx store.Tx, operationID, name, said string) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.acts SET answered = true, about = $3 WHERE operation_id = $1 AND name = $2`, operationID, name, said)
+	if err != nil {
+		return fmt.Errorf("note what was said to %s of %s: %w", name, operationID, store.Translate(err))
 	}
 	return nil
 }

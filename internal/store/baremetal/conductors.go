@@ -5,12 +5,14 @@ package baremetal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 )
 
@@ -20,6 +22,8 @@ type Conductor struct {
 	Group    string `json:"conductor_group"`
 	// Drivers are the hardware types that it knows.
 	Drivers []string `json:"drivers"`
+	// LinkAddress is where it answers the API's questions.
+	LinkAddress string `json:"-"`
 	// DownAfter is the silence after which it counts as down; 0 is a minute.
 	DownAfter time.Duration `json:"-"`
 
@@ -35,13 +39,22 @@ const usualDownAfter = time.Minute
 // group takes its new nodes with it.
 func BeatConductor(ctx context.Context, q store.Queryer, c Conductor) error {
 	var id int64
-	err := q.QueryRow(ctx, `INSERT INTO baremetal.conductors (hostname, conductor_group, drivers, down_after) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (hostname) DO UPDATE SET conductor_group = $2, drivers = $3, down_after = $4, updated_at = now() RETURNING id`,
-		c.Hostname, c.Group, c.Drivers, cmp.Or(c.DownAfter, usualDownAfter)).Scan(&id)
+	err := q.QueryRow(ctx, `INSERT INTO baremetal.conductors (hostname, conductor_group, drivers, down_after, link_address) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (hostname) DO UPDATE SET conductor_group = $2, drivers = $3, down_after = $4, link_address = $5, updated_at = now() RETURNING id`,
+		c.Hostname, c.Group, c.Drivers, cmp.Or(c.DownAfter, usualDownAfter), c.LinkAddress).Scan(&id)
 	if err != nil {
 		return fmt.Errorf("heartbeat of conductor %s: %w", c.Hostname, store.Translate(err))
 	}
 	return nil
+}
+
+// ConductorLink is where a conductor that is alive answers questions. Errors: NotFound.
+func ConductorLink(ctx context.Context, q store.Queryer, hostname string) (address string, err error) {
+	err = q.QueryRow(ctx, `SELECT link_address FROM baremetal.conductors WHERE hostname = $1 AND link_address <> '' AND `+alive, hostname).Scan(&address)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", faults.New(faults.NotFound, "NoValidHost", "No valid host was found. Reason: conductor %s answers no questions", hostname)
+	}
+	return address, store.Translate(err)
 }
 
 // alive is the condition of a conductor that works, as it says itself; which of them

@@ -24,7 +24,8 @@ func Locks() engine.Resource {
 // abandon says of a node whose operation ended without having begun that nobody
 // works on it, and why that came to nothing. The caller holds the row.
 func abandon(ctx context.Context, tx store.Tx, op engine.Operation, result operations.Result, f *steps.Fault) error {
-	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{Failed: op.Kind != operations.NodePower, Aborted: result == operations.ResultCancelled}, f)
+	shown := op.Kind != operations.NodePower && op.Kind != operations.NodeCommand
+	return Publish(ctx, tx, op.ResourceID, steps.NodeOutcome{Failed: shown, Aborted: result == operations.ResultCancelled}, f)
 }
 
 // HeldNode reads the node of a fenced operation. Errors: Superseded.
@@ -118,6 +119,15 @@ func AwaitPower(ctx context.Context, tx store.Tx, id string, target provision.Po
 	return nil
 }
 
+// ForgetError forgets what went wrong with a node before.
+func ForgetError(ctx context.Context, tx store.Tx, id string) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET last_error = NULL WHERE uuid = $1`, id)
+	if err != nil {
+		return fmt.Errorf("last error of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
 // SetPower says of a node that it was found with a power.
 func SetPower(ctx context.Context, tx store.Tx, id string, now provision.Power) error {
 	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = $2 WHERE uuid = $1`, id, now)
@@ -207,7 +217,7 @@ const ofOperations = `'{clean_steps,clean_step_index,service_steps,service_step_
 // is by then, and what is known of its steps. The caller has checked the fence.
 func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f *steps.Fault) error {
 	var wrong *string
-	if f != nil {
+	if f != nil && !o.Told {
 		if err := remember(ctx, tx, id, f.Message); err != nil {
 			return err
 		}

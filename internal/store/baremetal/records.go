@@ -55,13 +55,18 @@ var eventTypes = map[operations.Kind]string{
 // node; the cleaning that follows the end of an instance is one of its own. The oldest
 // events give way.
 func remember(ctx context.Context, tx store.Tx, nodeUUID, event string) error {
+	return rememberAs(ctx, tx, nodeUUID, event, "")
+}
+
+// rememberAs is remember of an event of a type of its own; empty is that of the operation.
+func rememberAs(ctx context.Context, tx store.Tx, nodeUUID, event, kind string) error {
 	_, err := tx.Exec(ctx, `WITH oldest AS (
 			DELETE FROM baremetal.node_history WHERE node_uuid = $1 AND id <= (
 				SELECT id FROM baremetal.node_history WHERE node_uuid = $1 ORDER BY id DESC OFFSET $3 LIMIT 1))
 		INSERT INTO baremetal.node_history (node_uuid, severity, event, event_type, conductor, "user", project, state, target_provision_state, duration_seconds)
-		SELECT n.uuid, 'ERROR', $2, CASE WHEN n.provision_state IN ('cleaning', 'clean wait') THEN 'cleaning' ELSE COALESCE($4::jsonb ->> o.kind, 'UNKNOWN') END, n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
+		SELECT n.uuid, 'ERROR', $2, CASE WHEN $5::text <> '' THEN $5::text WHEN n.provision_state IN ('cleaning', 'clean wait') THEN 'cleaning' ELSE COALESCE($4::jsonb ->> o.kind, 'UNKNOWN') END, n.reservation, NULLIF(o.user_id, ''), NULLIF(o.project_id, ''), n.provision_state, n.target_provision_state,
 			EXTRACT(epoch FROM now() - n.provision_updated_at)::bigint
-		FROM baremetal.nodes n LEFT JOIN engine.operations o ON o.id = n.operation_id WHERE n.uuid = $1`, nodeUUID, event, longestHistory-1, eventTypes)
+		FROM baremetal.nodes n LEFT JOIN engine.operations o ON o.id = n.operation_id WHERE n.uuid = $1`, nodeUUID, event, longestHistory-1, eventTypes, kind)
 	if err != nil {
 		return fmt.Errorf("history of node %s: %w", nodeUUID, store.Translate(err))
 	}

@@ -1,0 +1,120 @@
+package nodes
+
+// Methods that a node's vendor interface has of its own (contracts: drivers.json,
+// vendor_passthru).
+
+import (
+	"net/url"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/store/baremetal"
+)
+
+// VendorMethod is one of them.
+type VendorMethod struct {
+	HTTPMethods []string `json:"http_methods"`
+	// Async ones are answered before they are done.
+	Async       bool   `json:"async"`
+	Description string `json:"description"`
+	// Attach has the answer be a file.
+	Attach bool `json:"attach"`
+	// Exclusive ones are done with nobody else at work on the node.
+	Exclusive bool `json:"require_exclusive_lock"`
+}
+
+// Methods of Redfish.
+const (
+	CreateSubscription  = "create_subscription"
+	DeleteSubscription  = "delete_subscription"
+	GetSubscription     = "get_subscription"
+	GetAllSubscriptions = "get_all_subscriptions"
+	EjectMedia          = "eject_vmedia"
+)
+
+// vendorMethods are what vendor interfaces have, by their names.
+var vendorMethods = map[string]map[string]VendorMethod{
+	"redfish": {
+		CreateSubscription:  {[]string{"POST"}, false, "Creates a subscription on a node. Required argument: a dictionary of {'Destination': 'destination_url'}", false, true},
+		DeleteSubscription:  {[]string{"DELETE"}, false, "Delete a subscription on a node. Required argument: a dictionary of {'id': 'subscription_bmc_id'}", false, true},
+		GetAllSubscriptions: {[]string{"GET"}, false, "Returns all subscriptions on the node.", false, true},
+		GetSubscription:     {[]string{"GET"}, false, "Get a subscription on the node. Required argument: a dictionary of {'id': 'subscription_bmc_id'}", false, true},
+		EjectMedia: {[]string{"POST"}, true, "Eject a virtual media device. If no device is provided then all attached devices will be ejected. " +
+			"Optional arguments: 'boot_device' - the boot device to eject, either 'cd', 'dvd', 'usb', or 'floppy'", false, true},
+	},
+	"fake": {
+		"second_method":             {[]string{"POST"}, true, "Test if the value of bar is kazoo", false, true},
+		"third_method_sync":         {[]string{"POST"}, false, "Test if the value of bar is meow", false, true},
+		"fourth_method_shared_lock": {[]string{"POST"}, true, "Test if the value of bar is woof", false, false},
+		"log_passthrough":           {[]string{"POST"}, true, "Test pass-through to wait.", false, true},
+	},
+	"FakeVendorA": {"first_method": {[]string{"POST"}, true, "Test if the value of bar is baz", false, true}},
+}
+
+// VendorMethods are those of a vendor interface.
+func VendorMethods(name string) map[string]VendorMethod {
+	if methods := vendorMethods[name]; methods != nil {
+		return methods
+	}
+	return map[string]VendorMethod{}
+}
+
+// MayCall checks the arguments of a vendor method, in the original's words. Errors:
+// Invalid.
+func MayCall(vendor, method string, args map[string]any) error {
+	wrong := func(format string, values ...any) error {
+		return faults.New(faults.Invalid, "InvalidParameterValue", format, values...)
+	}
+	switch {
+	case vendor == "fake" && method != "log_passthrough", vendor == "FakeVendorA":
+		if bar := args["bar"]; bar == nil || bar == "" || bar == false {
+			return faults.New(faults.Invalid, "MissingParameterValue", "Parameter 'bar' not passed to method '%s'.", method)
+		}
+	case method == DeleteSubscription, method == GetSubscription:
+		if id, ok := args["id"].(string); !ok || id == "" || url.PathEscape(id) != id {
+			return wrong("id can't be None")
+		}
+	case method == CreateSubscription:
+		return maySubscribe(args, wrong)
+	case method == EjectMedia:
+		if device := args["boot_device"]; device != nil && device != "" {
+			if _, known := mediaTypes[printed(device)]; !known {
+				return wrong("Boot device %s is not a valid value ", printed(device))
+			}
+		}
+	}
+	return nil
+}
+
+// mediaTypes are what virtual media can be.
+var mediaTypes = map[string]bool{"cd": true, "dvd": true, "usb": true, "floppy": true}
+
+func maySubscribe(args map[string]any, wrong func(string, ...any) error) error {
+	for name, what := range map[string]string{"Context": "a valid string", "Protocol": "a string"} {
+		if value, given := args[name]; given {
+			if _, ok := value.(string); !ok {
+				return wrong("%s %s is not %s", name, printed(value), what)
+			}
+		}
+	}
+	if headers := args["HttpHeaders"]; headers != nil {
+		if _, ok := headers.([]any); !ok {
+			return wrong("HttpHeaders %s is not a list of headers", printed(headers))
+		}
+	}
+	destination, _ := args["Destination"].(string)
+	if at, err := url.Parse(destination); err != nil || at.Scheme == "" || at.Host == "" {
+		return wrong("Destination %s is not a valid URI", printed(args["Destination"]))
+	}
+	return nil
+}
+
+func printed(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	return pyjson.Repr(value)
+}
+
+// CommandPlace is what the secrets of what a node's BMC is told are sealed for.
+func CommandPlace(n *baremetal.Node) string { return Place(n) + "/command" }

@@ -1,0 +1,12 @@
+package steps
+
+// Commands that only some vendors' BMCs know.
+
+// The commands.
+const (
+	// Subscribe has a BMC tell somebody of its events, Unsubscribe no longer.
+	Subscribe   NodeCommand = "subscribe"
+	Unsubscribe NodeCommand = "unsubscribe"
+	// Eject takes media out of the node's drives; the request is answered before.
+	Eject NodeCommand = "eject"
+)

@@ -1,0 +1,140 @@
+package node
+
+// Command tells a node's BMC something that a request asks for: what the node starts
+// from, and how; a lamp; an interrupt. A node that boots in another way only once it was
+// started anew is started anew, and is off again afterwards if it was.
+//
+//	as it was ──command──► as it was asked to be
+//	    ▲                      │ failed: who asked is told, or last_error says why
+//	    └── cancelled before
+//
+// Point of no return: the step command. A cancel that comes later is noted, and the
+// command is carried out.
+//
+//	step     before it                   after it
+//	command  nothing has been sent;      the BMC has done as it was told, cancelled or
+//	         cancelled, it is as it was  not
+//	finish   the same                    the row says how the node boots, if that was asked
+//
+// There is no undo: nobody asked for what was there before.
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workflows/saga"
+)
+
+// Command is the workflow of operations.NodeCommand.
+func Command(ctx workflow.Context, ref steps.Ref) error {
+	s, err := saga.Begin(ctx, ref, nil)
+	if s == nil {
+		return err
+	}
+	now, err := command(s)
+	return s.Close(saga.Outcome{Node: now, NodeOnFailure: now}, err)
+}
+
+// command does the step, and says what is true of the node afterwards whether it went
+// well or not.
+func command(s *saga.Saga) (*steps.NodeOutcome, error) {
+	asked, err := saga.Input[steps.NodeCommandInput](s)
+	now := &steps.NodeOutcome{Told: asked.Command.Awaited()}
+	if err != nil {
+		return now, err
+	}
+	if err := s.Step(operations.StepCommand, saga.Move{Host: s.Begun.Node.Conductor}); err != nil {
+		return now, err
+	}
+	found, restarted, err := obeyed(s, asked)
+	if steps.IsSuperseded(err) {
+		return nil, err
+	}
+	now.BootMode, now.SecureBoot = found.BootMode, found.SecureBoot
+	if restarted && err != nil {
+		seen, unseen := steps.BMC.Power(s.Grace(glance), s.Begun.Node.Group, steps.NodePowerIn{Fence: s.Fence, Of: origin(s)})
+		if unseen == nil {
+			found.PowerState = seen.PowerState
+		}
+	}
+	if found.PowerState != "" {
+		now.PowerState = &found.PowerState
+	}
+	return now, commandFault(asked, err)
+}
+
+const (
+	// effectTime is how long a setting may take to take effect once the node was started
+	// anew, and effectPause the time between two looks.
+	effectTime  = 15 * time.Minute
+	effectPause = 15 * time.Second
+)
+
+// obeyed tells the BMC, and has the node start anew if that is needed. The row says what
+// its power was.
+func obeyed(s *saga.Saga, asked steps.NodeCommandInput) (out steps.NodeCommandOut, restarted bool, err error) {
+	in := steps.NodeCommandIn{Fence: s.Fence, Of: origin(s), Ask: asked}
+	tell := func() (pending bool, err error) {
+		err = onConductor(s, func(ctx workflow.Context) (err error) {
+			out, err = steps.BMC.Command(ctx, s.Begun.Node.Group, in)
+			return err
+		})
+		return out.Pending, err
+	}
+	if _, err = tell(); err != nil || !out.Restart {
+		out.PowerState = ""
+		return out, false, err
+	}
+	in.Restarted = true
+	err = takesEffect(s.Context(), s, "command", tell)
+	if err == nil && provision.Power(s.Begun.Node.PowerState) == provision.PowerOff {
+		err = bringTo(s, "command over", provision.PowerOff)
+	}
+	out.PowerState = s.Begun.Node.PowerState
+	if err != nil {
+		out.PowerState = ""
+	}
+	return out, true, err
+}
+
+// takesEffect has the node start anew, as an act of a name, for what it was told to take
+// effect, and looks until that has.
+func takesEffect(ctx workflow.Context, s *saga.Saga, name string, look func() (pending bool, err error)) error {
+	asked := steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime}
+	if _, err := changePowerIn(ctx, s, name, asked); err != nil {
+		return err
+	}
+	for begun := workflow.Now(ctx); ; {
+		pending, err := look()
+		if err != nil || !pending {
+			return err
+		}
+		if workflow.Now(ctx).Sub(begun) > effectTime {
+			return faults.New(faults.Conflict, "NoEffect", "Timeout reached while waiting for it to take effect on node %s", s.Begun.Node.ID)
+		}
+		if err := saga.Wait(ctx, effectPause, "the setting takes effect"); err != nil {
+			return err
+		}
+	}
+}
+
+// commandFault is what the user reads of a command that failed.
+func commandFault(asked steps.NodeCommandInput, err error) error {
+	if err == nil {
+		return nil
+	}
+	f := saga.Reason(err)
+	switch asked.Command {
+	case steps.SetBootMode:
+		return faults.Wrap(err, f.Kind, f.Code, "Failed to change boot mode to '%s: %s", asked.Mode, f.Message)
+	case steps.SetSecureBoot:
+		state := map[bool]string{true: "True", false: "False"}[asked.Secure]
+		return faults.Wrap(err, f.Kind, f.Code, "Failed to change secure_boot state to '%s': %s", state, f.Message)
+	}
+	return err
+}
