@@ -139,8 +139,12 @@ func (a *Activities) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOu
 	if in.Action == steps.PowerObserve {
 		return a.observe(ctx, in.Token)
 	}
+	action := in.Action
+	if in.Discarded {
+		action = steps.PowerFreeze
+	}
 	guest, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, confirm Confirm) (Guest, error) {
-		return a.driver.Power(ctx, in.Token.ServerID, in.Action, mark(in.Token), confirm)
+		return a.driver.Power(ctx, in.Token.ServerID, action, mark(in.Token), confirm)
 	})
 	return steps.PowerOut{PowerState: guest.shown()}, err
 }

@@ -98,6 +98,12 @@ func has(ctx context.Context, a *libvirt.Activities, id string) (any, error) {
 	return out.Left, err
 }
 
+func freeze(generation int64) func(context.Context, *libvirt.Activities) (any, error) {
+	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
+		return a.Power(ctx, steps.PowerIn{Token: token(generation, 1), Action: steps.PowerStop, Discarded: true})
+	}
+}
+
 func plug(generation int64, in steps.PlugIn) func(context.Context, *libvirt.Activities) (any, error) {
 	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
 		in.Token = token(generation, 1)
@@ -161,6 +167,12 @@ var acts = []act{
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
 	{name: "pause", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerPause, 3),
 		want: steps.PowerOut{PowerState: libvirt.Paused}, after: one(libvirt.Paused)},
+	{name: "freeze", proves: "libvirt.Power", setUp: []string{"build"}, run: freeze(3),
+		want: steps.PowerOut{PowerState: libvirt.Paused}, after: one(libvirt.Paused)},
+	{name: "freeze one that stands still", proves: "libvirt.Power", setUp: []string{"build", "stop"}, run: freeze(3),
+		want: steps.PowerOut{PowerState: libvirt.Shutdown}, after: one(libvirt.Shutdown)},
+	{name: "start a frozen one", proves: "libvirt.Power", setUp: []string{"build", "freeze"}, run: power(steps.PowerStart, 4),
+		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
 	{name: "unpause", proves: "libvirt.Power", setUp: []string{"build", "pause"}, run: power(steps.PowerUnpause, 4),
 		want: steps.PowerOut{PowerState: libvirt.Running}, after: one(libvirt.Running)},
 	{name: "suspend", proves: "libvirt.Power", setUp: []string{"build"}, run: power(steps.PowerSuspend, 3),

@@ -18,7 +18,9 @@ import (
 // broken is a move that comes to a sub-step of a host, and no further.
 type broken struct {
 	point     string
-	cancelled bool // it is cancelled there; it fails there otherwise
+	cancelled bool   // it is cancelled there; it fails there otherwise
+	late      bool   // it is done all the same, what failed is owed
+	again     string // where the undo fails then, which is done again
 }
 
 // breaks makes one of the sub-steps at which it fails, and of those at which it is
@@ -49,6 +51,9 @@ func (g *traveller) broken(points hold.Points, b broken, verb string, move ...st
 	if b.cancelled {
 		order, followed, state = points.Order, points.Here, "cancelled"
 	}
+	if b.late {
+		state = "done"
+	}
 	g.must(order(g.id, b.point))
 	// At the versions at which the client asks for a live migration the answer tells
 	// what keeps the guest from leaving, if that is known within 30 s.
@@ -60,17 +65,28 @@ func (g *traveller) broken(points hold.Points, b broken, verb string, move ...st
 		g.must(err)
 		return there
 	})
+	if b.again != "" {
+		g.must(points.Fail(g.id, b.again))
+	}
 	if b.cancelled {
 		out, err := exec.Command(os.Getenv(binaryKey), "--config", g.cloud.Config, "operations", "cancel", g.operations()[0].ID).CombinedOutput()
 		if err != nil {
 			g.t.Fatalf("holdfast operations cancel: %v: %s", err, out)
 		}
 	}
+	if b.late {
+		g.must(points.Release(g.id)) // no cancel reaches what is held there
+	}
 	var o operation
 	g.until("the move broken at "+b.point+" is over", func() bool {
 		o = g.operations()[0]
 		return o.Finished != nil
 	})
+	if b.again != "" {
+		if failed, err := points.Failed(g.id, b.again); err != nil || !failed {
+			g.t.Errorf("the undo has failed: %v, %v", failed, err)
+		}
+	}
 	g.must(points.Release(g.id))
 	if o.verb() != verb || o.State != state {
 		g.t.Errorf("broken at %s: %+v; want it %s", b.point, o, state)

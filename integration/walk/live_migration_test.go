@@ -41,6 +41,14 @@ func (c *cloud) traveller() *traveller {
 	c.start()
 	g := &traveller{client: c.as(t, "admin", newest)}
 	g.hosts = g.client.hosts(2)
+	g.begins()
+	return g
+}
+
+// begins makes the guest, on the first host, and waits until it has written.
+func (g *traveller) begins() {
+	t := g.t
+	t.Helper()
 	data := filepath.Join(t.TempDir(), "user-data")
 	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,7 +58,6 @@ func (c *cloud) traveller() *traveller {
 	g.id = made["id"].(string)
 	g.becomes("traveller", "ACTIVE")
 	g.console("traveller", "record: 10\n")
-	return g
 }
 
 func (g *traveller) domain() string { return "instance-" + g.id[:8] }

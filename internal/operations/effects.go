@@ -54,7 +54,7 @@ const (
 	// at another host than its row has it on. Ref is the server id.
 	EffectMovedPorts   EffectKind = "moved-ports"
 	EffectMovedVolumes EffectKind = "moved-volumes"
-	// EffectHalt: a guest that ran is off. Ref is the server id.
+	// EffectHalt: a guest that ran is off, or frozen. Ref is the server id.
 	EffectHalt EffectKind = "halt"
 	// EffectStarted: a guest that stood still on the host that a move had left has
 	// been started. Ref is the server id.

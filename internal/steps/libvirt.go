@@ -111,6 +111,9 @@ const (
 	PowerForceStop PowerAction = "force-stop"
 	// PowerInjectNMI gives the guest a non-maskable interrupt, once for a token.
 	PowerInjectNMI PowerAction = "inject-nmi"
+	// PowerFreeze has a guest that runs stand still as it is; one that doesn't is
+	// left alone.
+	PowerFreeze PowerAction = "freeze"
 	// PowerObserve reads the power state and changes nothing.
 	PowerObserve PowerAction = "observe"
 )
@@ -119,6 +122,9 @@ const (
 type PowerIn struct {
 	Token  Token       `json:"token"`
 	Action PowerAction `json:"action"`
+	// Discarded says of a PowerStop that all that the guest writes to is thrown away
+	// next, unless it goes on: it isn't asked to shut down, but frozen.
+	Discarded bool `json:"discarded,omitempty"`
 }
 
 // PowerOut is the power state after the action, numbered as Nova does

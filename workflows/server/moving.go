@@ -39,8 +39,9 @@ func answers(s *saga.Saga, host string) error {
 	return err
 }
 
-// standStill is the step stop: the guest is off on the host.
-func standStill(s *saga.Saga, host string) error {
+// standStill is the step stop: the guest is off on the host, or only frozen if all
+// that it writes to is discarded next.
+func standStill(s *saga.Saga, host string, discarded bool) error {
 	m, err := moveOf(s)
 	if err != nil {
 		return err
@@ -52,8 +53,10 @@ func standStill(s *saga.Saga, host string) error {
 	if err := s.Step(operations.StepStop, move); err != nil {
 		return err
 	}
-	_, err = drive(s, s.Context(), host, steps.PowerStop)
-	return err
+	return saga.OnHost(s.Context(), host, func(ctx workflow.Context) error {
+		_, err := steps.Libvirt.Power(ctx, host, steps.PowerIn{Token: s.Token(), Action: steps.PowerStop, Discarded: discarded})
+		return err
+	})
 }
 
 // movePorts is the step network: the server's ports are bound to the host.

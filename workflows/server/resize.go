@@ -77,7 +77,7 @@ func resize(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err := neverShrinks(s); err != nil {
 		return nil, err
 	}
-	if err := standStill(s, source); err != nil {
+	if err := standStill(s, source, false); err != nil {
 		return nil, err
 	}
 	var found steps.PowerOut

@@ -3,12 +3,13 @@ package server
 // RevertResize takes a server back to where it was before a move, in the size
 // that it had, with the disks that it had then.
 //
-//	VERIFY_RESIZE ──stop──► off ──network──► ports ──volumes──► volumes ──guest──► it runs where it was ──leave──► ACTIVE, or SHUTOFF
+//	VERIFY_RESIZE ──stop──► still ──network──► ports ──volumes──► volumes ──guest──► it runs where it was ──leave──► ACTIVE, or SHUTOFF
 //	      ▲                                                             │ failed, cancelled            the new host has nothing
 //	      └────────────────────────── undone, or owed ◄─────────────────┘                              of it, or owes it
 //
 // Point of no return: the step leave; what the guest has written since the move
-// goes there.
+// goes there. A guest without volumes isn't asked to shut down for that: it is
+// frozen, and goes on if the revert doesn't.
 //
 //	step     before it                    after it                   its undo
 //	stop     VERIFY_RESIZE, both hosts    the guest stands still on  it is started, unless
@@ -75,7 +76,8 @@ func revertResize(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err := answers(s, m.Source); err != nil {
 		return nil, err
 	}
-	if err := standStill(s, dest); err != nil {
+	// Its disks there are copies that go; volumes stay, and are left in order.
+	if err := standStill(s, dest, s.Begun.Server.Volumes == 0); err != nil {
 		return nil, err
 	}
 	if dest != m.Source {
@@ -146,6 +148,9 @@ func leave(s *saga.Saga) (*steps.ServerOutcome, error) {
 		return nil, err
 	}
 	power := powerOf(s, m.Source)
+	if putBackLater(s) {
+		power = powerNone // what it is now it isn't for long
+	}
 	switch {
 	case err != nil && !harmless(err):
 		now.VMState = new(vmError)
@@ -161,13 +166,18 @@ func leave(s *saga.Saga) (*steps.ServerOutcome, error) {
 // startAgain has the host run the guest of the disks that were set aside, or that
 // it still has to put back first.
 func startAgain(s *saga.Saga, m *steps.MigrationBrief) error {
-	for _, e := range s.Ledger() {
-		if e.Kind == operations.EffectResized && e.State == operations.Owed {
-			return saga.ErrHostDown
-		}
+	if putBackLater(s) {
+		return saga.ErrHostDown
 	}
 	_, err := remake(s, m.Source, steps.OldSize, false, wasOff(m))
 	return err
+}
+
+// putBackLater says that the host owes the guest that was set aside.
+func putBackLater(s *saga.Saga) bool {
+	return slices.ContainsFunc(s.Ledger(), func(e operations.Effect) bool {
+		return e.Kind == operations.EffectResized && e.State == operations.Owed
+	})
 }
 
 // ofTheWayBack are the effects of the steps before leave.

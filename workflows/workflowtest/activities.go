@@ -417,7 +417,11 @@ func (l libvirt) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, e
 			h.leaveRescue(in.Action)
 			return steps.PowerOut{PowerState: h.Power}, nil
 		}
-		if in.Action != steps.PowerInjectNMI {
+		switch {
+		case in.Action == steps.PowerInjectNMI:
+		case in.Action == steps.PowerStop && l.w.Op.Kind == operations.ServerRevertResize:
+			l.w.quiet(h, in)
+		default:
 			h.Power = powers[in.Action]
 		}
 		return steps.PowerOut{PowerState: h.Power}, nil

@@ -82,6 +82,19 @@ func (w *World) runsElsewhere(what, host string) {
 	}
 }
 
+// quiet is how a guest is stopped whose disks are thrown away next: frozen, unless
+// it has volumes, which stay.
+func (w *World) quiet(h *Host, in steps.PowerIn) {
+	switch {
+	case in.Discarded != (w.Cinder.Asked == 0):
+		w.broke("a guest with %d volumes was stopped with discarded %t", w.Cinder.Asked, in.Discarded)
+	case !in.Discarded:
+		h.Power = powers[steps.PowerStop]
+	case h.Power == powers[steps.PowerStart]:
+		h.Power = powers[steps.PowerPause]
+	}
+}
+
 // Resize makes the guest of disks that are there.
 func (l libvirt) Resize(ctx context.Context, in steps.ResizeIn) (steps.PowerOut, error) {
 	var lingers bool

@@ -96,8 +96,9 @@ func TestLife(t *testing.T) {
 		want   int
 	}{
 		{steps.PowerPause, libvirt.Paused}, {steps.PowerUnpause, libvirt.Running},
-		{steps.PowerSuspend, libvirt.Suspended}, {steps.PowerResume, libvirt.Running},
-		{steps.PowerStop, libvirt.Shutdown}, {steps.PowerStart, libvirt.Running},
+		{steps.PowerFreeze, libvirt.Paused}, {steps.PowerStart, libvirt.Running},
+		{steps.PowerSuspend, libvirt.Suspended}, {steps.PowerFreeze, libvirt.Suspended}, {steps.PowerResume, libvirt.Running},
+		{steps.PowerStop, libvirt.Shutdown}, {steps.PowerFreeze, libvirt.Shutdown}, {steps.PowerStart, libvirt.Running},
 		{steps.PowerReboot, libvirt.Running}, {steps.PowerHardReboot, libvirt.Running}, {steps.PowerInjectNMI, libvirt.Running},
 		{steps.PowerForceStop, libvirt.Shutdown}, {steps.PowerHardReboot, libvirt.Running},
 	} {

@@ -43,6 +43,7 @@ var actions = map[steps.PowerAction]struct {
 	steps.PowerReboot:    {from: []int{libvirt.Running}, to: libvirt.Running, reboot: true, do: (*change).softReboot},
 	steps.PowerHardReboot: {from: []int{libvirt.NoState, libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed, libvirt.Shutdown},
 		to: libvirt.Running, reboot: true, do: (*change).hardReboot},
+	steps.PowerFreeze:     {from: anyState, to: libvirt.Paused, do: (*change).freeze},
 	steps.PowerInjectNMI:  {from: []int{libvirt.Running, libvirt.Paused}, to: asItWas, do: (*change).injectNMI},
 	steps.PowerUnrescue:   {from: anyState, to: asItWas, do: (*change).unrescue},
 	steps.PowerUndoRescue: {from: anyState, to: asItWas, do: (*change).undoRescue},
@@ -112,6 +113,14 @@ func (c *change) pause(ctx context.Context) error {
 		return err
 	}
 	return c.domain(ctx, callTime, "pause the domain", func(rpc *golibvirt.Libvirt, d golibvirt.Domain) error { return rpc.DomainSuspend(d) })
+}
+
+// freeze pauses a guest that runs.
+func (c *change) freeze(ctx context.Context) error {
+	if c.now.power != libvirt.Running {
+		return nil
+	}
+	return c.pause(ctx)
 }
 
 func (c *change) unpause(ctx context.Context) error {

@@ -232,6 +232,8 @@ var powers = map[steps.PowerAction]struct {
 	from   []int
 	to     int
 	reboot bool
+	// lenient leaves a guest in the state that it doesn't start from.
+	lenient bool
 	// leaves a rescue; then to is what the guest was, if asItWas.
 	leaves, asItWas bool
 	// ends what a resize has set aside; then the guest is that again, if asItWas.
@@ -243,6 +245,7 @@ var powers = map[steps.PowerAction]struct {
 	steps.PowerStop:      {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed}, to: libvirt.Shutdown},
 	steps.PowerForceStop: {from: []int{libvirt.Running, libvirt.Paused, libvirt.Suspended, libvirt.Crashed}, to: libvirt.Shutdown},
 	steps.PowerPause:     {from: []int{libvirt.Running}, to: libvirt.Paused},
+	steps.PowerFreeze:    {from: []int{libvirt.Running}, to: libvirt.Paused, lenient: true},
 	steps.PowerUnpause:   {from: []int{libvirt.Paused}, to: libvirt.Running},
 	steps.PowerSuspend:   {from: []int{libvirt.Running}, to: libvirt.Suspended},
 	steps.PowerResume:    {from: []int{libvirt.Suspended}, to: libvirt.Running},
@@ -284,7 +287,11 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 		if power.reboot && have.RebootedFor == mark || !power.reboot && there {
 			return nil
 		}
-		if !slices.Contains(power.from, have.PowerState) {
+		starts := slices.Contains(power.from, have.PowerState)
+		if !starts && power.lenient {
+			return nil
+		}
+		if !starts {
 			return faults.New(faults.Conflict, "InstanceInvalidState", "can't %s a guest in power state %d", action, have.PowerState)
 		}
 		if err := confirm(); err != nil {

@@ -188,6 +188,7 @@ func TestPowerTable(t *testing.T) {
 		steps.PowerStart:      {1, 1, 1, 1, 1},
 		steps.PowerStop:       {4, 4, 4, 4, 4},
 		steps.PowerPause:      {3, 3, no, no, no},
+		steps.PowerFreeze:     {3, 3, 4, 6, 7},
 		steps.PowerUnpause:    {1, 1, no, no, no},
 		steps.PowerSuspend:    {7, no, no, no, 7},
 		steps.PowerResume:     {1, no, no, no, 1},
