@@ -6,6 +6,7 @@
 # make bench   figures, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
+# make integration-heat       stacks of openstack-heat from PyPI and of Holdfast, worked on alike and compared, to docs/results
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
@@ -18,7 +19,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos properties bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-provision integration-ironicclient suites check lint clean
+.PHONY: dev build test chaos properties bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient suites check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -90,6 +91,16 @@ integration-hot:
 	  sed -n 's/^ *real_test.go:[0-9]*: |/|/p' $(HOT_LOG); echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(HOT_LOG); echo '```'; } > docs/results/integration-hot.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(HOT_LOG); exit $$code
+
+HEAT_LOG := bin/integration-heat.log
+
+integration-heat: bin/holdfast-temporal
+	@mkdir -p bin docs/results; go test -count=1 -timeout 30m -parallel 6 -tags real -v ./integration/heat > $(HEAT_LOG) 2>&1; code=$$?; \
+	{ echo '# Stacks'; echo; \
+	  echo "\`make integration-heat\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): scenarios run on stacks of openstack-heat $$(.venv/heat/bin/pip show openstack-heat | sed -n 's/^Version: //p') from PyPI and of Holdfast. What is compared stands in \`integration/heat\`, the scenarios in \`integration/heat/testdata\`."; echo; \
+	  sed -n 's/^ *real_test.go:[0-9]*: |/|/p' $(HEAT_LOG) | sed 's/^| scenario |/\n&/'; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(HEAT_LOG); echo '```'; } > docs/results/integration-heat.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(HEAT_LOG); exit $$code
 
 PROVISION_LOG := bin/integration-provision.log
 

@@ -132,7 +132,11 @@ func publishStack(ctx context.Context, tx store.Tx, id string, in steps.FinishIn
 	if in.Stack == nil {
 		return faults.New(faults.Internal, "NoOutcome", "nothing was said of stack %s", id)
 	}
-	return orchestration.Publish(ctx, tx, id, *in.Stack)
+	o := *in.Stack
+	if in.Fault != nil && in.Fault.Code == steps.StackTimeout {
+		o.Interrupted = "Timed out"
+	}
+	return orchestration.Publish(ctx, tx, id, o)
 }
 
 // briefSnapshot tells of the stack that the snapshot was taken of.

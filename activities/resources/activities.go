@@ -3,12 +3,8 @@ package resources
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"strings"
 	"sync"
 
 	"holdfast.dev/internal/engine"
@@ -169,19 +165,4 @@ func (j *job) asked() int64 {
 		return j.input.Previous
 	}
 	return cmp.Or(j.input.Template, j.stack.TemplateID)
-}
-
-// markLength is how much of a mark is nobody else's.
-const markLength = 12
-
-var markEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
-
-// markOf names a resource among all there are, as the original names things that
-// may have any name: after its stack, itself, and twelve characters.
-func markOf(s *orchestration.Stack, r *orchestration.Resource) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", s.ID, r.ID))
-	own := strings.ToLower(markEncoding.EncodeToString(sum[:])[:markLength])
-	const most = 255
-	name := s.Name + "-" + r.Name
-	return name[:min(len(name), most-len(own)-1)] + "-" + own
 }

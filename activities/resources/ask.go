@@ -106,6 +106,11 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	case (names == nil || s.replaced(r, names)) && s.refused(id, r, "replace"):
 		return nil, nil
 	case names == nil || s.replaced(r, names):
+		if names != nil {
+			s.show(r, orchestration.ActionUpdate)
+			r.Status, r.Reason = orchestration.Complete, "The Resource "+r.Name+" requires replacement."
+			s.tell(r)
+		}
 		heir := &orchestration.Resource{Name: r.Name, Type: def.Type, CarriedBy: s.definition.CarriedBy(def)}
 		if err := orchestration.InsertResources(ctx, tx, s.stack.ID, s.template, []*orchestration.Resource{heir}); err != nil {
 			return nil, err

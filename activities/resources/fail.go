@@ -40,7 +40,7 @@ func (a *Activities) Fail(ctx context.Context, in steps.FailIn) (out steps.FailO
 			if err := orchestration.PutResources(ctx, tx, rows[at:at+1]); err != nil {
 				return err
 			}
-			if err := orchestration.InsertEvents(ctx, tx, []orchestration.Event{orchestration.EventOf(r)}); err != nil {
+			if err := orchestration.InsertEvents(ctx, tx, []orchestration.Event{orchestration.EventOf(j.stack, r)}); err != nil {
 				return err
 			}
 		}

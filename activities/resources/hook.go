@@ -90,7 +90,8 @@ func (s *shift) hold(id int64, r *orchestration.Resource, hook string) (bool, er
 		return false, nil
 	case !reached:
 		state.ReachHook(hook, s.traversal)
-		event := orchestration.EventOf(r)
+		event := orchestration.EventOf(s.stack, r)
+		event.PhysicalID = r.PhysicalID // and not the name that it is to have
 		event.Reason = hookActions[hook] + " paused until Hook " + hook + " is cleared"
 		s.events = append(s.events, event)
 	}
@@ -139,7 +140,7 @@ func (s *shift) refused(id int64, r *orchestration.Resource, action string) bool
 	}
 	failure := faults.New(faults.Forbidden, "ResourceActionRestricted", "%s is restricted for resource.", action)
 	if told := s.traversal + " refused"; r.DoneIn != told {
-		event := orchestration.EventOf(r)
+		event := orchestration.EventOf(s.stack, r)
 		event.Action, event.Status, event.Reason = orchestration.ActionUpdate, orchestration.Failed, failure.Error()
 		s.events = append(s.events, event)
 		r.DoneIn = told

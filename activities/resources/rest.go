@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/store/orchestration"
 )
 
 // REST is a type that its file says all about. A resource is born under its Mark,
@@ -95,7 +96,7 @@ func (t REST) begin(ctx context.Context, c *Call) (*work, error) {
 		return nil, err
 	}
 	w := &work{REST: t, service: s, call: c, lookups: &lookups{t.Cloud, c, map[string]string{}}}
-	w.scope = resourcetype.Scope{Properties: c.Properties, Self: value.NewMap("mark", c.Mark, "name", c.Name, "project", c.ProjectID, "short", c.Mark[max(0, len(c.Mark)-markLength):])}
+	w.scope = resourcetype.Scope{Properties: c.Properties, Self: value.NewMap("mark", c.Mark, "name", c.Name, "project", c.ProjectID, "short", c.Mark[max(0, len(c.Mark)-orchestration.MarkLength):])}
 	w.is(c.PhysicalID)
 	return w, nil
 }

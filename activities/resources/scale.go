@@ -67,7 +67,7 @@ func (a *Activities) scaled(ctx context.Context, tx store.Tx, f steps.Fence) (*s
 	if g.state, err = world.Of(g.row); err != nil {
 		return nil, err
 	}
-	g.call = &Call{Name: g.row.Name, Mark: markOf(parent, g.row), ProjectID: s.ProjectID, UserID: s.UserID, Now: now, PhysicalID: s.ID,
+	g.call = &Call{Name: g.row.Name, Mark: orchestration.MarkOf(parent, g.row), ProjectID: s.ProjectID, UserID: s.UserID, Now: now, PhysicalID: s.ID,
 		Properties: g.state.Properties, Data: g.state.Data, Attributes: g.state.Attributes, Reference: g.state.Reference,
 		around: around{tx: tx, world: world, parent: parent, operation: g.op.Operation}}
 	if g.call.definition, err = a.definition(ctx, tx, parent, g.row.TemplateID); err != nil {

@@ -58,7 +58,7 @@ func (s *shift) writeKept(ctx context.Context, tx store.Tx) error {
 		if err != nil {
 			return err
 		}
-		row := &orchestration.ResourceSnapshot{SnapshotID: s.input.Snapshot, Name: r.Name, Type: r.Type, CarriedBy: r.CarriedBy, Mark: markOf(s.stack, r),
+		row := &orchestration.ResourceSnapshot{SnapshotID: s.input.Snapshot, Name: r.Name, Type: r.Type, CarriedBy: r.CarriedBy, Mark: orchestration.MarkOf(s.stack, r),
 			Action: r.Action, Status: r.Status, PhysicalID: r.PhysicalID, Metadata: r.Metadata}
 		if err := (&stacks.Kept{Data: state.Data, Copy: s.kept[r.ID]}).Seal(row, s.o.Box); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/store/orchestration"
 )
 
 // part is one text of several.
@@ -78,7 +79,7 @@ func partsOf(text string) (parts []part) {
 func joined(parts []part, mark string) (string, error) {
 	var all strings.Builder
 	for n := 0; ; n++ {
-		boundary := fmt.Sprintf("=====%s-%d=====", mark[max(0, len(mark)-markLength):], n)
+		boundary := fmt.Sprintf("=====%s-%d=====", mark[max(0, len(mark)-orchestration.MarkLength):], n)
 		for _, p := range parts {
 			if strings.Contains(p.text, boundary) {
 				boundary = ""

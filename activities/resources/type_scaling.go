@@ -79,7 +79,7 @@ func scalingSize(c *Call, now become) int {
 func shortID() string {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random) // it never fails since Go 1.24
-	return strings.ToLower(base32.StdEncoding.EncodeToString(random)[:markLength])
+	return strings.ToLower(base32.StdEncoding.EncodeToString(random)[:orchestration.MarkLength])
 }
 
 // sound are the members that haven't failed.

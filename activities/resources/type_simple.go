@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast.dev/internal/resourcetype"
 )
 
@@ -15,9 +17,12 @@ type None struct{}
 // Instant implements Type.
 func (None) Instant() bool { return true }
 
-// Create is idempotent by the mark, which is its physical id.
+// noneSpace is the space of the ids of what isn't there, by the marks.
+var noneSpace = uuid.MustParse("1d0b3f0e-5a3f-4a58-9a0e-3a5e9f0b7c44")
+
+// Create is idempotent by the mark, of which its physical id is made.
 func (None) Create(_ context.Context, c *Call) (time.Duration, error) {
-	c.PhysicalID = c.Mark
+	c.PhysicalID = uuid.NewSHA1(noneSpace, []byte(c.ProjectID+" "+c.Mark)).String()
 	return 0, nil
 }
 

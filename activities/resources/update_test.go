@@ -133,7 +133,14 @@ func TestBack(t *testing.T) {
 		}
 	}
 	s, err := orchestration.GetStack(t.Context(), w.db.Pool, "p", w.stack.ID)
-	if err != nil || s.State() != "ROLLBACK_IN_PROGRESS" || s.Reason != "why" || s.TemplateID == w.stack.TemplateID {
+	if err != nil || s.State() != "ROLLBACK_IN_PROGRESS" || s.Reason != "Stack ROLLBACK started" || s.TemplateID == w.stack.TemplateID {
 		t.Errorf("%+v, %v", s, err)
+	}
+	if events := w.events(); !slices.Contains(events, "s UPDATE_FAILED") {
+		t.Errorf("events %v", events)
+	}
+	brief, err := orchestration.Brief(t.Context(), w.db.Pool, w.stack.ID)
+	if err != nil || brief.Reason != "why" {
+		t.Errorf("it is told to take back %+v, %v", brief, err)
 	}
 }

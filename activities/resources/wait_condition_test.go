@@ -32,7 +32,7 @@ func (w *world) signal(name string, details any) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	event := orchestration.EventOf(row)
+	event := orchestration.EventOf(w.stack, row)
 	event.Action, event.Reason = "SIGNAL", told
 	computetest.InTx(w.T, w.db, func(tx store.Tx) error {
 		return orchestration.PutSignal(w.Context(), tx, row, []string{"OS::Heat::WaitCondition"}, event)

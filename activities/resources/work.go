@@ -265,9 +265,9 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 			return nil, err
 		}
 	}
-	c := &Call{Name: r.Name, Mark: markOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
+	c := &Call{Name: r.Name, Mark: orchestration.MarkOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
-		Copy: copyOf(markOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
+		Copy: copyOf(orchestration.MarkOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
 		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}
 	if e, is := s.o.Types[r.Carrier()].(expectant); is && id > 0 && slices.Contains(making, r.Action) {
@@ -389,7 +389,7 @@ func reasonAt(path string, failure error) string {
 }
 
 func (s *shift) tell(r *orchestration.Resource) {
-	s.events = append(s.events, orchestration.EventOf(r))
+	s.events = append(s.events, orchestration.EventOf(s.stack, r))
 }
 
 // keep has the row written, with the state that it has by then.

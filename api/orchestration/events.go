@@ -54,7 +54,7 @@ func (a *API) events(r *rest.Request, resource string) (*rest.Response, error) {
 	}
 	f := orchestration.EventFilter{StackIDs: tree.shown, Resource: resource, Names: r.Query["resource_name"], Types: r.Query["resource_type"],
 		Actions: r.Query["resource_action"], Statuses: r.Query["resource_status"], Marker: r.Query.Get("marker"),
-		Descending: r.Query.Get("sort_dir") == "desc", Limit: limit}
+		Descending: newestFirst(r), Limit: limit}
 	found, err := orchestration.ListEvents(r.Context(), a.DB.Pool, f)
 	if err != nil {
 		return nil, err
@@ -71,6 +71,12 @@ func (a *API) events(r *rest.Request, resource string) (*rest.Response, error) {
 		views = append(views, v)
 	}
 	return rest.JSON(map[string]any{"events": views}), nil
+}
+
+// newestFirst is how events are listed, unless the caller names an order or a key.
+func newestFirst(r *rest.Request) bool {
+	direction := r.Query.Get("sort_dir")
+	return direction == "desc" || direction == "" && len(r.Query["sort_keys"]) == 0
 }
 
 func (a *API) showEvent(r *rest.Request) (*rest.Response, error) {

@@ -188,9 +188,7 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 	}
 	world := stacks.NewWorld(nil, a.Secrets)
 	for _, o := range d.Outputs() {
-		if o.Enabled {
-			view.Outputs = append(view.Outputs, outputOf(o, world))
-		}
+		view.Outputs = append(view.Outputs, outputOf(o, world))
 	}
 	p, err := newPreview(s, d, world, "")
 	if err != nil {

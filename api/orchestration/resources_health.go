@@ -77,7 +77,7 @@ func (a *API) markUnhealthy(r *rest.Request) (*rest.Response, error) {
 		if err := orchestration.PutResources(r.Context(), tx, []*orchestration.Resource{row}); err != nil {
 			return err
 		}
-		return orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{orchestration.EventOf(row)})
+		return orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{orchestration.EventOf(locked, row)})
 	})
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (a *API) scale(r *rest.Request, tx store.Tx, s *orchestration.Stack, policy
 	if err != nil {
 		return accepted, err
 	}
-	event := orchestration.EventOf(policy)
+	event := orchestration.EventOf(s, policy)
 	event.Action, event.Reason = "SIGNAL", toldOf(details)
 	return accepted, orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{event})
 }

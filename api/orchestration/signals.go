@@ -125,7 +125,7 @@ func (a *API) deliver(r *rest.Request, s *orchestration.Stack, name string) (met
 		}
 		if slices.Contains(silentActions, row.Action) {
 			refusal = faults.New(faults.Invalid, "NotSupported", "Signal resource during %s is not supported.", row.Action)
-			event := orchestration.EventOf(row)
+			event := orchestration.EventOf(locked, row)
 			event.Reason = "Cannot signal resource during " + row.Action
 			return orchestration.InsertEvents(r.Context(), tx, []orchestration.Event{event})
 		}
@@ -145,7 +145,7 @@ func (a *API) deliver(r *rest.Request, s *orchestration.Stack, name string) (met
 			return err
 		}
 		knock, metadata = locked.OperationID, row.Metadata
-		event := orchestration.EventOf(row)
+		event := orchestration.EventOf(locked, row)
 		event.Action, event.Reason = "SIGNAL", "Signal: "+told
 		if told == "" {
 			event.Reason = toldOf(details)
@@ -226,7 +226,8 @@ func (a *API) clearHook(ctx context.Context, tx store.Tx, s *orchestration.Stack
 	if err := orchestration.PutResources(ctx, tx, []*orchestration.Resource{row}); err != nil {
 		return false, err
 	}
-	event := orchestration.EventOf(row)
+	event := orchestration.EventOf(s, row)
+	event.PhysicalID = row.PhysicalID // and not the name that it is to have
 	event.Reason = "Hook " + hook + " is cleared"
 	return true, orchestration.InsertEvents(ctx, tx, []orchestration.Event{event})
 }

@@ -75,7 +75,7 @@ func TestSignals(t *testing.T) {
 		t.Errorf("%.300v", signals)
 	}
 	_, answer, _ = c.ask("alice", "GET", at+"handle/events?resource_action=SIGNAL", "")
-	if events := answer["events"].([]any); len(events) != 4 || events[1].(map[string]any)["resource_status_reason"] != "Signal: status:SUCCESS reason:Signal 2 received" {
+	if events := answer["events"].([]any); len(events) != 4 || events[2].(map[string]any)["resource_status_reason"] != "Signal: status:SUCCESS reason:Signal 2 received" {
 		t.Errorf("%v", events)
 	}
 	if len(c.offers.knocked) != 4 || !strings.HasPrefix(c.offers.knocked[0], "stack/"+id) {

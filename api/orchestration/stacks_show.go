@@ -128,9 +128,7 @@ func (a *API) outputs(r *rest.Request, s *orchestration.Stack, d *stacks.Definit
 	}
 	var all []output
 	for _, o := range d.Outputs() {
-		if o.Enabled {
-			all = append(all, outputOf(o, world))
-		}
+		all = append(all, outputOf(o, world))
 	}
 	return all, nil
 }
@@ -157,9 +155,7 @@ func (a *API) listOutputs(r *rest.Request) (*rest.Response, error) {
 	}
 	all := []any{}
 	for _, o := range d.Outputs() {
-		if o.Enabled {
-			all = append(all, map[string]string{"output_key": o.Name, "description": o.Description()})
-		}
+		all = append(all, map[string]string{"output_key": o.Name, "description": o.Description()})
 	}
 	return rest.JSON(map[string]any{"outputs": all}), nil
 }

@@ -42,23 +42,40 @@ const (
 	stackDomainAdmin = "heat_domain_admin"
 )
 
+// Database makes a database that is nobody else's, with a role of its name, and
+// gives its address.
+func (c *Cloud) Database(name string) (dsn string) {
+	c.t.Helper()
+	ctx, admin := c.t.Context(), c.pair.Admin()
+	err := admin.EnsureRole(ctx, name, "")
+	if err == nil {
+		err = admin.EnsureDatabase(ctx, name, name)
+	}
+	if err == nil {
+		dsn, err = admin.DSN(name, name)
+	}
+	if err != nil {
+		c.t.Fatalf("the database %s: %v", name, err)
+	}
+	return dsn
+}
+
+// Login is how somebody gets a token of the identity service.
+type Login struct{ AuthURL, User, Password, Project, Region string }
+
+// Administrator is the identity service's, who Holdfast asks it as.
+func (c *Cloud) Administrator() Login {
+	return Login{c.services.identity(), serviceUser, c.services.cfg.Password, serviceProject, region}
+}
+
+// Project is the id of the project that the user's token is good for.
+func (c *Cloud) Project() string { return c.project }
+
 // companions describes them.
 func (c *Cloud) companions() *companions {
 	c.t.Helper()
-	ctx, admin := c.t.Context(), c.pair.Admin()
-	err := admin.EnsureRole(ctx, databaseRole, "")
-	if err == nil {
-		err = admin.EnsureDatabase(ctx, databaseRole, databaseRole)
-	}
-	var dsn string
-	if err == nil {
-		dsn, err = admin.DSN(databaseRole, databaseRole)
-	}
-	if err != nil {
-		c.t.Fatalf("the companions' database: %v", err)
-	}
 	s := &companions{Cloud: c, cfg: services.Config{
-		DSN: dsn, Dir: filepath.Join(c.dir, "companions"),
+		DSN: c.Database(databaseRole), Dir: filepath.Join(c.dir, "companions"),
 		IdentityPort: c.freePort(), ImagePort: c.freePort(), NetworkPort: c.freePort(), VolumePort: c.freePort(),
 		User: serviceUser, Password: uuid.NewString(), Project: serviceProject,
 	}}

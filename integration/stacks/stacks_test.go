@@ -110,7 +110,7 @@ func hooked(u user) {
 		path := "/stacks/" + name + "/" + answer["stack"].(map[string]any)["id"].(string)
 		u.Eventually(name+" waits at its hook", cloud.Patience, func(context.Context) error {
 			events := u.ask("GET", path+"/events", nil, 200)["events"].([]any)
-			if last := events[len(events)-1].(map[string]any); last["resource_status_reason"] != "CREATE paused until Hook pre-create is cleared" {
+			if last := events[0].(map[string]any); last["resource_status_reason"] != "CREATE paused until Hook pre-create is cleared" {
 				return fmt.Errorf("%v", last)
 			}
 			return nil

@@ -25,6 +25,9 @@ type StackBrief struct {
 	Snapshots bool `json:"snapshots,omitempty"`
 }
 
+// StackTimeout is the code of the failure of what has taken too long.
+const StackTimeout = "StackTimeout"
+
 // StackOutcome is what a finished operation makes true of a stack's row.
 type StackOutcome struct {
 	Action string `json:"action"`

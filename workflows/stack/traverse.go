@@ -116,7 +116,7 @@ func (t *traversal) follow(timedOut string) error {
 	defer t.stop()
 	for {
 		if t.late.IsReady() && t.over == nil && t.work.Err() == nil {
-			t.over = faults.New(faults.Internal, "StackTimeout", "%s", timedOut)
+			t.over = faults.New(faults.Internal, steps.StackTimeout, "%s", timedOut)
 			t.stop()
 		}
 		if t.over == nil && t.Cancelled() && !t.Forward() {

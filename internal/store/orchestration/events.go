@@ -3,6 +3,7 @@ package orchestration
 // Events: what users are told of changes of state.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -25,9 +26,10 @@ type Event struct {
 	CreatedAt    time.Time `db:"created_at"`
 }
 
-// EventOf is the event that a resource's present state is.
-func EventOf(r *Resource) Event {
-	return Event{StackID: r.StackID, ResourceName: r.Name, ResourceType: r.Type, PhysicalID: r.PhysicalID,
+// EventOf is the event that the present state of a stack's resource is. One that
+// isn't there is told by the name that it is to have.
+func EventOf(s *Stack, r *Resource) Event {
+	return Event{StackID: r.StackID, ResourceName: r.Name, ResourceType: r.Type, PhysicalID: cmp.Or(r.PhysicalID, MarkOf(s, r)),
 		Action: r.Action, Status: r.Status, Reason: r.Reason}
 }
 

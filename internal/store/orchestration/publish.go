@@ -46,11 +46,29 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.StackBrief, 
 	if err != nil {
 		return nil, err
 	}
-	return &steps.StackBrief{ID: s.ID, Action: s.Action, Reason: s.Reason, Timeout: s.Timeout(), Rollback: !s.DisableRollback, Snapshots: snapshots > 0}, nil
+	reason, err := reasonOf(ctx, q, s)
+	if err != nil {
+		return nil, err
+	}
+	return &steps.StackBrief{ID: s.ID, Action: s.Action, Reason: reason, Timeout: s.Timeout(), Rollback: !s.DisableRollback, Snapshots: snapshots > 0}, nil
 }
 
-// Publish makes o true of a stack: its state, unless an operation that waits for
-// the stack has shown its own, and the end of whatever is still in progress of
+// reasonOf is why a stack is in its state; of one that takes something back, why that
+// has failed.
+func reasonOf(ctx context.Context, q store.Queryer, s *Stack) (reason string, err error) {
+	if s.Action != ActionRollback || s.Status != InProgress {
+		return s.Reason, nil
+	}
+	err = q.QueryRow(ctx, `SELECT COALESCE((SELECT reason FROM orchestration.events
+		WHERE stack_id = $1 AND physical_id = $1::text AND resource_type = '`+stackType+`' AND status = '`+Failed+`' ORDER BY seq DESC LIMIT 1), $2)`, s.ID, s.Reason).Scan(&reason)
+	if err != nil {
+		return "", fmt.Errorf("why stack %s is rolled back: %w", s.ID, store.Translate(err))
+	}
+	return reason, nil
+}
+
+// Publish makes o true of a stack: its state, and the event of that, unless an
+// operation that waits for the stack has shown its own, and the end of whatever is still in progress of
 // its resources. The caller has checked the fence.
 func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) error {
 	if err := stopResources(ctx, tx, id, o.Interrupted); err != nil {
@@ -59,7 +77,7 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.StackOutcome) 
 	_, err := tx.Exec(ctx, `
 		WITH told AS (
 			INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
-			SELECT id, name, '`+stackType+`', id::text, $2::text, $3::text, $4::text FROM orchestration.stacks WHERE id = $1 AND deleted_at IS NULL
+			SELECT id, name, '`+stackType+`', id::text, $2::text, $3::text, $4::text FROM orchestration.stacks WHERE id = $1 AND deleted_at IS NULL AND (next_operation_id IS NULL OR $5)
 		)
 		UPDATE orchestration.stacks SET action = $2, status = $3, reason = $4,
 			updated_at = CASE WHEN $2 = '`+ActionCreate+`' THEN updated_at ELSE now() END, deleted_at = CASE WHEN $5 THEN now() END
@@ -115,10 +133,16 @@ func purgeFiles(ctx context.Context, tx store.Tx, ids []int64) error {
 	return nil
 }
 
-// ShowRollback shows that a stack takes back what failed, and why; what it was
-// before the operation is what it is asked to be from then on.
+// ShowRollback shows that a stack takes back what failed, after the event of that;
+// what it was before the operation is what it is asked to be from then on.
 func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
-	tag, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET action = '`+ActionRollback+`', status = '`+InProgress+`', reason = $2, updated_at = now(),
+	tag, err := tx.Exec(ctx, `
+		WITH failed AS (
+			INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
+			SELECT id, name, '`+stackType+`', id::text, action, '`+Failed+`', $2 FROM orchestration.stacks
+			WHERE id = $1 AND action <> '`+ActionRollback+`' AND next_operation_id IS NULL
+		)
+		UPDATE orchestration.stacks SET action = '`+ActionRollback+`', status = '`+InProgress+`', reason = 'Stack `+ActionRollback+` started', updated_at = now(),
 			template_id = COALESCE((SELECT (o.input->>'previous')::bigint FROM engine.operations o WHERE o.id = operation_id), template_id)
 		WHERE id = $1 AND action <> '`+ActionRollback+`' AND next_operation_id IS NULL`, id, reason)
 	if err != nil {
@@ -137,19 +161,33 @@ func stopResources(ctx context.Context, tx store.Tx, id, why string) error {
 	if why == "" {
 		why = "user triggered cancel"
 	}
-	_, err := tx.Exec(ctx, `
+	rows, err := tx.Query(ctx, `
 		WITH woken AS (
 			UPDATE orchestration.resources SET wake_at = NULL WHERE stack_id = $1 AND status <> '`+InProgress+`' AND wake_at IS NOT NULL
 		), stopped AS (
 			UPDATE orchestration.resources SET status = CASE WHEN action IN ('`+ActionCheck+`', '`+ActionSnapshot+`') THEN '`+Complete+`' ELSE '`+Failed+`' END, reason = action || ' aborted (' || $2 || ')', wake_at = NULL, updated_at = now()
 			WHERE stack_id = $1 AND status = '`+InProgress+`' RETURNING *
 		)
-		INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
-		SELECT stack_id, name, type, physical_id, action, status, reason FROM stopped ORDER BY id`, id, why)
+		SELECT `+resourceColumns+` FROM stopped r ORDER BY r.id`, id, why)
 	if err != nil {
 		return fmt.Errorf("stop resources of stack %s: %w", id, store.Translate(err))
 	}
-	return nil
+	stopped, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Resource])
+	if err != nil {
+		return fmt.Errorf("stop resources of stack %s: %w", id, store.Translate(err))
+	}
+	if len(stopped) == 0 {
+		return nil
+	}
+	s, err := GetStack(ctx, tx, "", id)
+	if err != nil {
+		return err
+	}
+	events := make([]Event, len(stopped))
+	for i, r := range stopped {
+		events[i] = EventOf(s, r)
+	}
+	return InsertEvents(ctx, tx, events)
 }
 
 // PurgeStacks forgets stacks that were deleted longer ago than age; 0 keeps them

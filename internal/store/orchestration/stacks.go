@@ -195,9 +195,15 @@ func CountStacks(ctx context.Context, tx store.Tx, project string) (n int, err e
 }
 
 // StartAction shows what a stack begins to do, in the transaction that accepts
-// the operation.
+// the operation. A delete tells first that it cuts short what the stack does.
 func StartAction(ctx context.Context, tx store.Tx, id, action string) error {
-	_, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET action = $2, status = '`+InProgress+`', reason = 'Stack ' || $2 || ' started', updated_at = now()
+	_, err := tx.Exec(ctx, `
+		WITH cut AS (
+			INSERT INTO orchestration.events (stack_id, resource_name, resource_type, physical_id, action, status, reason)
+			SELECT id, name, '`+stackType+`', id::text, action, '`+Failed+`', 'Stack ' || action || ' cancelled' FROM orchestration.stacks
+			WHERE id = $1 AND $2 = '`+ActionDelete+`' AND status = '`+InProgress+`'
+		)
+		UPDATE orchestration.stacks SET action = $2, status = '`+InProgress+`', reason = 'Stack ' || $2 || ' started', updated_at = now()
 		WHERE id = $1`, id, action)
 	if err != nil {
 		return fmt.Errorf("start %s of stack %s: %w", action, id, store.Translate(err))
