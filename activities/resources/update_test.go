@@ -136,7 +136,7 @@ func TestBack(t *testing.T) {
 	if err != nil || s.State() != "ROLLBACK_IN_PROGRESS" || s.Reason != "Stack ROLLBACK started" || s.TemplateID == w.stack.TemplateID {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if events := w.events(); !slices.Contains(events, "s UPDATE_FAILED") {
+	if events := w.events(); !slices.Contains(events, "s CREATE_FAILED") {
 		t.Errorf("events %v", events)
 	}
 	brief, err := orchestration.Brief(t.Context(), w.db.Pool, w.stack.ID)

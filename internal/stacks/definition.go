@@ -21,6 +21,7 @@ type Definition struct {
 	// Depth is how many parents the stack has.
 	Depth int
 
+	who    hot.Identity
 	family *family
 	// filesID is what the files are kept as; 0 is nothing yet.
 	filesID int64
@@ -41,6 +42,7 @@ func define(t *hot.Template, env *hot.Environment, files map[string]string, who 
 }
 
 func (d *Definition) bind(t *hot.Template, who hot.Identity) error {
+	d.who = who
 	parameters, err := hot.NewParameters(t, who, d.Environment.Parameters, d.Environment.Defaults)
 	if err != nil {
 		return err

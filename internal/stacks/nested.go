@@ -307,7 +307,7 @@ func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properti
 	if err := left.spend(n.Template); err != nil {
 		return err
 	}
-	child, err := d.Child(n, hot.Identity{}, r.Name)
+	child, err := d.Child(n, d.inside(r), r.Name)
 	if err == nil {
 		err = child.validate(!unsure, left)
 	}
@@ -322,6 +322,11 @@ func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properti
 		return &at
 	}
 	return err
+}
+
+// inside is what the stack of a resource is called before it is there.
+func (d *Definition) inside(r *hot.Resource) hot.Identity {
+	return hot.Identity{Project: d.who.Project, Name: d.who.Name + "-" + r.Name, ID: "None"}
 }
 
 // Inside is what is nested in the stack as a resource, as far as it can be known what
@@ -343,7 +348,7 @@ func (d *Definition) Inside(r *hot.Resource, t *resourcetype.Type, left *Budget)
 	if err := left.spend(n.Template); err != nil {
 		return nil, err
 	}
-	child, err := d.Child(n, hot.Identity{}, r.Name)
+	child, err := d.Child(n, d.inside(r), r.Name)
 	if err != nil {
 		return nil, nil
 	}

@@ -41,6 +41,7 @@ func TestProvidersAreChecked(t *testing.T) {
 		"silent":      {"{type: OS::Heat::RandomString}", head, "OS::Heat::RandomString", "Attribute value for facade OS::Heat::RandomString missing in provider"},
 		"chained":     {"{type: OS::Heat::ResourceChain, properties: {resources: [OS::No]}}", head, "", "The Resource Type (OS::No) could not be found."},
 		"stack":       {"{type: OS::Heat::Stack, properties: {template: 'x: 1'}}", head, "", "Template format version not found."},
+		"its own":     {"{type: t.yaml}", head + "resources: {x: {type: OS::Heat::Value, properties: {value: {list_join: ['', [{get_param: OS::stack_name}, {get_param: OS::stack_id}, {get_param: OS::project_id}]]}}}}", "", ""},
 		"elsewhere":   {"{type: OS::Heat::Stack, properties: {template: 'heat_template_version: 2021-04-16', context: {region_name: x}}}", head, "", "context is not supported."},
 	} {
 		began := time.Now()
