@@ -6,9 +6,9 @@ package venv
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -17,11 +17,7 @@ import (
 // "openstack"). The first call may take minutes, while pip installs.
 func Program(t testing.TB, environment, program string) string {
 	t.Helper()
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("the folder of the lists can't be found")
-	}
-	command := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(here), "venv.sh"), environment)
+	command := exec.CommandContext(t.Context(), script(t), environment)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	folder, err := command.Output()
@@ -29,4 +25,18 @@ func Program(t testing.TB, environment, program string) string {
 		t.Fatalf("make the virtual environment %s: %v: %s", environment, err, &stderr)
 	}
 	return filepath.Join(strings.TrimSpace(string(folder)), "bin", program)
+}
+
+// script is venv.sh of the repository that the test is in.
+func script(t testing.TB) string {
+	t.Helper()
+	at, err := os.Getwd()
+	for ; err == nil && at != filepath.Dir(at); at = filepath.Dir(at) {
+		path := filepath.Join(at, "integration", "venv", "venv.sh")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	t.Fatalf("venv.sh is in no folder above the test's: %v", err)
+	return ""
 }
