@@ -51,7 +51,7 @@ func TestLiveMigrationKills(t *testing.T) {
 	}
 	var ids []string
 	for i, g := range all {
-		g.id = createOn(t, c, g.from, fmt.Sprintf("traveller-%d", i))
+		g.id = createOn(t, c, g.from, fmt.Sprintf("traveller-%d", i), "none")
 		ids = append(ids, g.id)
 	}
 	allAre(t, c, ids, "ACTIVE", patience)
@@ -104,11 +104,11 @@ func killed(c *cloud.Cloud, name cloud.Name) func(meanwhile func()) {
 }
 
 // createOn makes a server on a host, as an administrator in the user's project may.
-func createOn(t *testing.T, c *cloud.Cloud, host, name string) string {
+func createOn(t *testing.T, c *cloud.Cloud, host, name string, networks any) string {
 	t.Helper()
 	var out struct{ Server cloud.Server }
 	must(t, post(t.Context(), c, cloud.HelperToken, "/v2.1/servers", map[string]any{"server": map[string]any{
-		"name": name, "imageRef": cloud.Image, "flavorRef": cloud.Flavor, "networks": "none", "host": host,
+		"name": name, "imageRef": c.Image(), "flavorRef": cloud.Flavor, "networks": networks, "host": host,
 	}}, http.StatusAccepted, &out))
 	return out.Server.ID
 }

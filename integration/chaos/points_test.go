@@ -105,11 +105,24 @@ func (s story) servers(t *testing.T, c *cloud.Cloud, all []held) {
 // create makes the servers, each on its own host if the story needs that.
 func (s story) create(t *testing.T, c *cloud.Cloud, names []string) (ids []string, err error) {
 	t.Helper()
-	if !s.apart {
+	var hosts []string
+	switch {
+	case s.apart:
+		hosts = c.HostNames(cloud.Host)[:len(names)]
+	case s.afar:
+		hosts = c.HostNames(cloud.OtherHosts)
+	default:
+		if s.connected {
+			connect(t, c)
+		}
 		return createAll(t.Context(), c, names, atOnce)
 	}
-	for i, host := range c.HostNames(cloud.Host)[:len(names)] {
-		ids = append(ids, createOn(t, c, host, names[i]))
+	networks := any("none")
+	if s.connected {
+		networks = []map[string]string{{"uuid": connect(t, c)}}
+	}
+	for i, name := range names {
+		ids = append(ids, createOn(t, c, hosts[i%len(hosts)], name, networks))
 	}
 	return ids, nil
 }
@@ -124,6 +137,23 @@ func (s story) ready(t *testing.T, c *cloud.Cloud, ids []string) {
 		}
 	}
 	allAre(t, c, ids, s.before, 3*time.Minute)
+	s.forsake(c)
+}
+
+// forsake has the hosts of the servers die, if those are afar.
+func (s story) forsake(c *cloud.Cloud) {
+	if s.afar {
+		c.Kill(cloud.OtherHosts)
+		c.AwaitDown(cloud.OtherHosts)
+	}
+}
+
+// restore has them come back.
+func (s story) restore(c *cloud.Cloud) {
+	if s.afar {
+		c.Restart(cloud.OtherHosts)
+		c.AwaitHosts()
+	}
 }
 
 func (s story) hold(t *testing.T, c *cloud.Cloud, all []held) {

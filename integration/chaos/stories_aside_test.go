@@ -58,7 +58,7 @@ func (h held) images(status string, result operations.Result) int {
 		if result == operations.ResultDone || h.turned() {
 			return 1
 		}
-	case status == "SHELVED" || status == "SHELVED_OFFLOADED":
+	case h.stands(status, result) == "SHELVED" || h.stands(status, result) == "SHELVED_OFFLOADED":
 		return 1
 	}
 	return 0

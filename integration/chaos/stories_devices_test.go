@@ -20,6 +20,16 @@ var devices = []story{
 		"records.ServerSpec", "plug.device", "plug.done", "cinder.Complete", "cinder.Complete.done")),
 	served(anew(story{kind: operations.ServerDetachVolume, before: "ACTIVE", after: "ACTIVE", lead: []operations.Kind{operations.ServerAttachVolume},
 		turn: "unplug.device"}, "unplug.device", "unplug.done", "cinder.Release", "cinder.Release.done")),
+	connected(anew(story{kind: operations.ServerAttachInterface, before: "ACTIVE", after: "ACTIVE"}, "neutron.Allocate", "neutron.Allocate.done",
+		"records.ServerSpec", "plug.device", "plug.done")),
+	connected(anew(story{kind: operations.ServerDetachInterface, before: "ACTIVE", after: "ACTIVE", turn: "unplug.device"},
+		"unplug.device", "unplug.done", "neutron.Deallocate", "neutron.Deallocate.done")),
+}
+
+// connected ones are of servers with a network, which have an interface there.
+func connected(s story) story {
+	s.connected = true
+	return served(s)
 }
 
 // attachVolume gives the server a volume of its own.

@@ -3,9 +3,11 @@ package chaos
 // The kinds that make a guest anew or elsewhere, as stories.
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"holdfast.dev/integration/cloud"
 	"holdfast.dev/internal/operations"
 )
 
@@ -25,12 +27,42 @@ var (
 			turn: "power.unrescue"}, "power.unrescue", "power.done"),
 		anew(story{kind: operations.ServerRebuild, before: "ACTIVE", after: "ACTIVE", turn: "rebuild.begin"},
 			"prepare.image", "prepare.done", "rebuild.begin", "rebuild.disk", "rebuild.start", "rebuild.done"),
+		resetting,
 	}
 	liveMigration = anew(story{kind: operations.ServerLiveMigrate, before: "ACTIVE", after: "ACTIVE", apart: true, turn: "migrate.move",
 		open: []string{"migrate.begin", "migrate.copying"}},
 		"placement.ClaimMove", "placement.ClaimMove.done", "depart", "land.disk", "land.done",
 		"migrate.begin", "migrate.copying", "migrate.move", "migrate.done", "destroy.stop", "destroy.done")
+	evacuation = fled(anew(story{kind: operations.ServerEvacuate, before: "ACTIVE", after: "ACTIVE", turn: "records.Finish"}, slices.Concat(
+		[]string{"placement.Claim", "placement.Claim.done", "neutron.Allocate", "neutron.Allocate.done", "records.ServerSpec"}, onBuildHost)...))
+	resetting = anew(story{kind: operations.ServerResetState, before: "ACTIVE", after: "ERROR", turn: "records.Advance.done", open: []string{"reset-state:records.Advance"}},
+		"records.Advance", "records.Advance.done")
 )
+
+// fled are stories of servers whose hosts have died.
+func fled(s story) story {
+	s.afar, s.connected, s.broken, s.cloud.Others = true, true, true, 12
+	return served(s)
+}
+
+// resetBusy has an administrator say what a server is that something is done to.
+func resetBusy(ctx context.Context, c *cloud.Cloud, server string) error {
+	const point = "stop:records.Begin.done"
+	err := c.Points.Order(server, point)
+	if err == nil {
+		err = ask(ctx, c, operations.ServerStop, server)
+	}
+	if err == nil {
+		err = c.Await(patience, here(c, server, point))
+	}
+	if err == nil {
+		err = sayError(ctx, c, server)
+	}
+	if err == nil {
+		err = c.Points.ReleaseAt(server, point)
+	}
+	return err
+}
 
 // move is a resize or a cold migration.
 func move(kind operations.Kind) story {
@@ -56,11 +88,11 @@ func anew(s story, points ...string) story {
 
 // clouds are the stories by the cloud that they are told in: in full one for each
 // kind, else one for those whose guest stands still, a resize for a cold migration too,
-// and none for those that set aside or are about devices.
+// and none for those that set aside, are about devices or need that hosts die.
 func clouds() map[string][]story {
 	all := map[string][]story{"live migration": {liveMigration}}
 	if full {
-		for _, s := range slices.Concat(aside, devices) {
+		for _, s := range slices.Concat(aside, devices, []story{evacuation}) {
 			all[s.verb] = []story{s}
 		}
 	}
@@ -76,7 +108,7 @@ func clouds() map[string][]story {
 
 // local completes the name of a point that is a step of the control worker.
 func (s story) local(point string) string {
-	for _, family := range []string{"records.", "placement.", "glance.", "cinder."} {
+	for _, family := range []string{"records.", "placement.", "glance.", "cinder.", "neutron."} {
 		if strings.HasPrefix(point, family) {
 			return s.verb + ":" + point
 		}

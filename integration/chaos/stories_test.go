@@ -36,8 +36,14 @@ type story struct {
 	moved bool
 	turn  string
 	open  []string
-	// apart has each server run on a host of its own.
-	apart bool
+	// apart has each server run on a host of its own, afar on one of another process,
+	// which dies before the operation is asked for.
+	apart, afar bool
+	// connected servers have a network.
+	connected bool
+	// broken says that a server of which the operation fails is in ERROR, with what it
+	// had before.
+	broken bool
 	// cloud is what it needs of its cloud; hosts are more than others have.
 	cloud cloud.Options
 	// byForce says that servers are deleted by force, since others are only set
@@ -128,6 +134,12 @@ func ask(ctx context.Context, c *cloud.Cloud, kind operations.Kind, server strin
 		return attachVolume(ctx, c, server)
 	case operations.ServerDetachVolume:
 		return detachVolume(ctx, c, server)
+	case operations.ServerAttachInterface:
+		return attachInterface(ctx, c, server)
+	case operations.ServerDetachInterface:
+		return detachInterface(ctx, c, server)
+	case operations.ServerResetState:
+		return resetBusy(ctx, c, server)
 	}
 	return actions[kind].ask(ctx, c, server)
 }
@@ -183,6 +195,7 @@ var actions = map[operations.Kind]action{
 	operations.ServerShelveOffload: {name: "shelveOffload", byAdmin: true},
 	operations.ServerUnshelve:      {name: "unshelve"},
 	operations.ServerRestore:       {name: "restore"},
+	operations.ServerEvacuate:      {name: "evacuate", byAdmin: true, body: map[string]any{}, status: http.StatusOK},
 }
 
 // phase is how far an operation has come when it stands at a point.

@@ -99,12 +99,14 @@ func loseTemporal(t *testing.T, stories []story) {
 		}
 		allAre(t, c, []string{h.server}, h.story.after, patience)
 	}
+	stories[0].restore(c)
 	checkImages(t, c, all)
 	checkVolumes(t, c, all)
+	checkInterfaces(t, c, all)
 	c.Audit()
 	guests := c.Guests()
 	for _, h := range all {
-		if want := guestsOf[h.story.after]; guests[h.server] != want {
+		if want := guestsOf[h.stands(h.story.after, operations.ResultDone)]; guests[h.server] != want {
 			t.Errorf("%s: server %s has %d guests, want %d", h, h.server, guests[h.server], want)
 		}
 		delete(guests, h.server)

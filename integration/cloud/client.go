@@ -73,6 +73,9 @@ func (c *Cloud) Do(ctx context.Context, method, path string, in any, want int, o
 	return json.Unmarshal(text, out)
 }
 
+// Image is what servers are made from.
+func (c *Cloud) Image() string { return c.image }
+
 // Create asks for a server once and gives its id.
 func (c *Cloud) Create(ctx context.Context, name string) (id string, err error) {
 	var out struct{ Server Server }

@@ -320,6 +320,20 @@ func (c *Cloud) AwaitHosts() {
 	})
 }
 
+// AwaitDown waits until the hosts of a process count as down.
+func (c *Cloud) AwaitDown(process Name) {
+	c.t.Helper()
+	c.Eventually("the hosts of "+string(process)+" are down", Patience, func(ctx context.Context) error {
+		var up int
+		err := c.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE name = ANY ($1) AND last_seen > now() - interval '9 s'`,
+			c.HostNames(process)).Scan(&up)
+		if err == nil && up > 0 {
+			err = fmt.Errorf("%d are up", up)
+		}
+		return err
+	})
+}
+
 // Eventually waits until holds returns nil, and fails the test with its last
 // error when the time is over.
 func (c *Cloud) Eventually(what string, within time.Duration, holds func(context.Context) error) {

@@ -59,6 +59,10 @@ func hasDevices(r *Request) func(*Host) bool {
 	}
 }
 
+// devices is how many the host can still lend. Who asks for none is better off where
+// there are few, so that they stay for those who do.
+func (h *Host) devices() int { return len(h.Parts.Devices) - len(h.DevicesTaken) }
+
 // hasCells asks whether the guest fits on the host's NUMA cells, near enough to its
 // devices.
 func hasCells(r *Request) func(*Host) bool {

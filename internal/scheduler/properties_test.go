@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"holdfast.dev/internal/pci"
 )
 
 // cloud draws hosts and requests that meet every kind of rule.
@@ -147,6 +149,24 @@ func TestAnAggregateHasItsOwnMultiplier(t *testing.T) {
 	hosts := roomy(3)
 	hosts[0].Aggregates = Merge(map[string]string{"ram_weight_multiplier": "-5"}, map[string]string{"ram_weight_multiplier": "2"})
 	if got := fmt.Sprint(ids(s.Choose(hosts, Request{}, 1))); got != "[id-01 id-02 id-00]" {
+		t.Errorf("order %s", got)
+	}
+}
+
+// Devices are kept for those who ask for them, and of hosts that have some the one with
+// the fewest is used up first.
+func TestDevicesAreSpared(t *testing.T) {
+	t.Parallel()
+	s := Default()
+	s.Few = 1
+	hosts := roomy(3)
+	for i := range hosts {
+		hosts[i].Memory.Used = 0
+	}
+	hosts[0].Parts.Devices = make([]pci.Device, 3)
+	hosts[1].Parts.Devices = make([]pci.Device, 3)
+	hosts[1].DevicesTaken = pci.Taken{"0000:01:00.0": true}
+	if got := fmt.Sprint(ids(s.Choose(hosts, Request{}, 1))); got != "[id-02 id-01 id-00]" {
 		t.Errorf("order %s", got)
 	}
 }

@@ -26,6 +26,7 @@ var Weighers = []Weigher{
 	{"DiskWeigher", "disk_weight_multiplier", 1, true, always(func(h *Host) float64 { return h.Disk.Free() })},
 	{"IoOpsWeigher", "io_ops_weight_multiplier", -1, true, always(func(h *Host) float64 { return float64(h.Building) })},
 	{"NumInstancesWeigher", "num_instances_weight_multiplier", 0, false, always(func(h *Host) float64 { return float64(h.Servers) })},
+	{"PCIWeigher", "pci_weight_multiplier", 1, false, always(func(h *Host) float64 { return -float64(h.devices()) })},
 	{"HypervisorVersionWeigher", "hypervisor_version_weight_multiplier", 1, false, always(func(h *Host) float64 { return float64(h.HypervisorVersion) })},
 	{"ServerGroupSoftAffinityWeigher", "soft_affinity_weight_multiplier", 1, false, softAffinity},
 	{"ServerGroupSoftAntiAffinityWeigher", "soft_anti_affinity_weight_multiplier", 1, false, softAntiAffinity},
