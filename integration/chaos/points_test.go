@@ -52,6 +52,17 @@ func (s story) sample(verbs []string) (all []held) {
 	return all
 }
 
+// start starts a cloud for the verbs, with so many hosts or more.
+func (s story) start(t *testing.T, hosts int, verbs ...string) *cloud.Cloud {
+	t.Helper()
+	needs := s.cloud
+	needs.Hosts += hosts
+	if s.apart {
+		needs.Hosts += len(s.sample(verbs))
+	}
+	return cloud.Start(t, needs)
+}
+
 // hang makes one operation of the story for each point at which one of the verbs
 // is about to be done to it, and returns when each stands at its point.
 func (s story) hang(t *testing.T, c *cloud.Cloud, verbs ...string) []held {

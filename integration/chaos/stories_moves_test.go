@@ -35,7 +35,8 @@ var (
 		"migrate.begin", "migrate.copying", "migrate.move", "migrate.done", "destroy.stop", "destroy.done")
 	evacuation = fled(anew(story{kind: operations.ServerEvacuate, before: "ACTIVE", after: "ACTIVE", turn: "records.Finish"}, slices.Concat(
 		[]string{"placement.Claim", "placement.Claim.done", "neutron.Allocate", "neutron.Allocate.done", "records.ServerSpec"}, onBuildHost)...))
-	resetting = anew(story{kind: operations.ServerResetState, before: "ACTIVE", after: "ERROR", turn: "records.Advance.done", open: []string{"reset-state:records.Advance"}},
+	resetting = anew(story{kind: operations.ServerResetState, before: "ACTIVE", after: "ERROR", short: true, turn: "records.Advance.done",
+		open: []string{"reset-state:records.Advance"}},
 		"records.Advance", "records.Advance.done")
 )
 
@@ -86,20 +87,25 @@ func anew(s story, points ...string) story {
 	return s
 }
 
-// clouds are the stories by the cloud that they are told in: in full one for each
-// kind, else one for those whose guest stands still, a resize for a cold migration too,
-// and none for those that set aside, are about devices or need that hosts die.
-func clouds() map[string][]story {
-	all := map[string][]story{"live migration": {liveMigration}}
-	if full {
-		for _, s := range slices.Concat(aside, devices, []story{evacuation}) {
-			all[s.verb] = []story{s}
-		}
+// singly are all of these and those that set aside, are about devices or need that hosts
+// die, by the cloud that each is told in.
+func singly() map[string][]story {
+	all := map[string][]story{}
+	for _, s := range slices.Concat(remade, aside, devices, []story{liveMigration, evacuation}) {
+		all[s.verb] = []story{s}
 	}
+	return all
+}
+
+// clouds are the stories by the cloud that they are told in: all singly in full, else
+// one cloud for those whose guest stands still, a resize for a cold migration too.
+func clouds() map[string][]story {
+	if full {
+		return singly()
+	}
+	all := map[string][]story{"live migration": {liveMigration}}
 	for _, s := range remade {
-		if full {
-			all[s.verb] = []story{s}
-		} else if s.kind != operations.ServerMigrate {
+		if s.kind != operations.ServerMigrate {
 			all["moves"] = append(all["moves"], s)
 		}
 	}

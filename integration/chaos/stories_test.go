@@ -39,6 +39,8 @@ type story struct {
 	// apart has each server run on a host of its own, afar on one of another process,
 	// which dies before the operation is asked for.
 	apart, afar bool
+	// short says that it is one task of its workflow, all of whose steps are local.
+	short bool
 	// connected servers have a network.
 	connected bool
 	// broken says that a server of which the operation fails is in ERROR, with what it

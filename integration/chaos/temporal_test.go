@@ -4,7 +4,7 @@ package chaos
 
 import (
 	"fmt"
-	"slices"
+	"maps"
 	"testing"
 	"time"
 
@@ -46,11 +46,7 @@ func TestTemporalDatabasesLost(t *testing.T) {
 	t.Parallel()
 	told := map[string][]story{"builds, deletes and power": every}
 	if full {
-		told["moves"] = remade
-		told["live migration"] = []story{liveMigration}
-		for _, s := range slices.Concat(aside, devices) {
-			told[s.verb] = []story{s}
-		}
+		maps.Copy(told, singly())
 	}
 	for name, stories := range told {
 		t.Run(name, func(t *testing.T) {
@@ -66,13 +62,7 @@ func loseTemporal(t *testing.T, stories []story) {
 	if full {
 		want = 20
 	}
-	hosts := 12
-	if stories[0].apart {
-		hosts += len(stories[0].sample(stories[0].losses(want)))
-	}
-	needs := stories[0].cloud
-	needs.Hosts += hosts
-	c := cloud.Start(t, needs)
+	c := stories[0].start(t, 12, stories[0].losses(want)...)
 	var all []held
 	for _, s := range stories {
 		held := s.hang(t, c, s.losses(want)...)

@@ -37,6 +37,9 @@ type verb struct {
 	// adrift says that a guest may be in another state than its server's status
 	// says, until the operation is asked for again.
 	adrift bool
+	// again says that there is a second run, of which a first that is a single task may
+	// hear only when it has ended.
+	again bool
 	// says is the status that the verb itself gives a server, whatever its guest is.
 	says string
 	// built, deleted, driven and moved are what becomes of operations of those kinds,
@@ -104,9 +107,9 @@ var gentle = []verb{
 		driven:  ends{always: {lostLate}, unbegun: {lostSoon}, early: {lostSoon}, crossing: {lostSoon, lostLate}, over: {driven}},
 		moved:   ends{always: {lostLate}, unbegun: {lostSoon}, early: {lostSoon}, crossing: {lostSoon, lostLate}, last: {lostSoon}, over: {driven}}},
 	{name: "reset to the first task", do: resetTo(func(tasks []int64) int64 { return tasks[0] }), passes: everything,
-		built: resetBuild, deleted: resetDelete, driven: resetPower, moved: resetMove},
+		again: true, built: resetBuild, deleted: resetDelete, driven: resetPower, moved: resetMove},
 	{name: "reset to the last task", do: resetTo(func(tasks []int64) int64 { return tasks[len(tasks)-1] }), passes: everything,
-		built: resetBuild, deleted: resetDelete, driven: resetPower, moved: resetMove},
+		again: true, built: resetBuild, deleted: resetDelete, driven: resetPower, moved: resetMove},
 	{name: "signal", do: signal, passes: everything,
 		built: ends{always: {built}}, deleted: ends{always: {gone}}, driven: ends{always: {driven}}, moved: ends{always: {driven}}},
 	{name: "delete", do: deleteByUser,
@@ -153,13 +156,7 @@ func TestVerbs(t *testing.T) {
 					names = append(names, v.name)
 				}
 			}
-			hosts := 12
-			if stories[0].apart {
-				hosts += len(stories[0].sample(names))
-			}
-			needs := stories[0].cloud
-			needs.Hosts += hosts
-			c := cloud.Start(t, needs)
+			c := stories[0].start(t, 12, names...)
 			var all []held
 			for _, s := range stories {
 				all = append(all, s.hang(t, c, names...)...)
@@ -221,91 +218,6 @@ func clearAway(t *testing.T, c *cloud.Cloud, all []held) {
 	once(t, c, nil)
 }
 
-// A cancel that is asked for while Temporal is down counts.
-func TestCancelWithoutTemporal(t *testing.T) {
-	t.Parallel()
-	c := cloud.Start(t, cloud.Options{Hosts: 6})
-	cancel := gentle[0]
-	// A task that Temporal forgot may have written that the operation goes beyond
-	// its point of no return, before the next one hears of the cancel.
-	cancel.driven = ends{always: {driven}, unbegun: {undriven}, early: {undriven, driven}, crossing: {undriven, driven}}
-	for _, stories := range [][]story{{build}, {deletion}, powers} {
-		var all []held
-		for _, s := range stories {
-			all = append(all, s.hang(t, c, cancel.name)...)
-		}
-		c.Kill(cloud.Temporal)
-		cancel.do(t, c, all)
-		cancel.letGo(t, c, all)
-		c.Restart(cloud.Temporal)
-		cancel.check(t, c, all)
-		for _, h := range all {
-			must(t, c.Points.Release(h.server))
-		}
-	}
-	c.Audit()
-}
-
-// A cancel reaches operations whose host dies. What the host holds is owed, and
-// paid when it is back; a guest whose power nobody could ask for is asked then.
-func TestCancelWhileHostsAreDead(t *testing.T) {
-	t.Parallel()
-	cancel := gentle[0]
-	cancel.adrift = true
-	// Nobody can finish what a dead host has begun.
-	// The comparison of power with states makes a guest that is off SHUTOFF, and
-	// one whose memory is saved SUSPENDED.
-	off, saved := outcome{"SHUTOFF", operations.ResultFailed}, outcome{"SUSPENDED", operations.ResultFailed}
-	cancel.driven = ends{unbegun: {undriven}, early: {undriven}, crossing: {undriven, lostSoon, off, saved}, beyond: {lostSoon, off, saved}, closing: {driven}, over: {driven}}
-	for name, stories := range map[string][]story{"build": {build}, "delete": {deletion}, "power": powers} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := cloud.Start(t, cloud.Options{Hosts: 6, Config: map[string]any{"compute.sync_power_state_interval": "2s"}})
-			var all []held
-			for _, s := range stories {
-				all = append(all, s.hang(t, c, cancel.name)...)
-			}
-			c.Kill(cloud.Host)
-			cancel.do(t, c, all)
-			for _, h := range all {
-				must(t, c.Points.Release(h.server))
-			}
-			for _, h := range all {
-				finished(t, c, h.op.ID)
-			}
-			report, err := c.Report(t.Context())
-			if owes := !all[0].story.driven; err != nil || len(report.Findings) > 0 || report.Unfinished > 0 || report.Owed > 0 != owes {
-				t.Errorf("with the hosts dead the audit says %+v, %v; want debts (%t) and nothing else", report, err, owes)
-			}
-			c.Restart(cloud.Host)
-			c.AwaitHosts()
-			c.Audit()
-			cancel.check(t, c, all)
-			for _, h := range all {
-				if h.story.driven && h.phase() == beyond {
-					h.story.askAgain(t, c, h.server)
-				}
-			}
-			clearAway(t, c, all)
-		})
-	}
-}
-
-// askAgain asks for the operation until it has led where it leads to.
-func (s story) askAgain(t *testing.T, c *cloud.Cloud, server string) {
-	t.Helper()
-	c.Eventually("server "+server+" is where a "+s.verb+" leads to", patience, func(ctx context.Context) error {
-		err := c.Is(ctx, server, s.after)
-		if err == nil {
-			err = trueState(ctx, c, server, false)
-		}
-		if err != nil {
-			_ = s.ask(ctx, c, server) // refused for as long as something is done to it
-		}
-		return err
-	})
-}
-
 // of are the operations that a verb is done to.
 func of(v verb, all []held) (its []held) {
 	for _, h := range all {
@@ -337,12 +249,18 @@ func (v verb) ends(h held) (all []outcome) {
 		switch {
 		case o.status == asBefore && o.result == operations.ResultFailed && h.story.broken:
 			o.status = "ERROR"
+			if h.phase() == unbegun { // nobody has worked on it
+				all = append(all, outcome{h.story.before, o.result})
+			}
 		case o.status == asBefore:
 			o.status = h.story.before
 		case o.status == asAfter:
 			o.status = h.story.after
 		}
 		all = append(all, o)
+	}
+	if v.again && h.story.short {
+		all = append(all, outcome{h.story.after, operations.ResultDone})
 	}
 	return all
 }
