@@ -88,7 +88,7 @@ integration-hot:
 	@mkdir -p bin docs/results; go test -count=1 -timeout 15m -tags real -v ./integration/hot > $(HOT_LOG) 2>&1; code=$$?; \
 	{ echo '# Templates'; echo; \
 	  echo "\`make integration-hot\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): verdicts of \`internal/hot\` beside those of openstack-heat $$(.venv/heat/bin/pip show openstack-heat | sed -n 's/^Version: //p') from PyPI. What is compared stands in \`integration/hot\`."; echo; \
-	  sed -n 's/^ *real_test.go:[0-9]*: |/|/p' $(HOT_LOG); echo; \
+	  sed -n -e 's/^=== RUN   Test\(.*\)/\n## \1\n/p' -e 's/^ *real_test.go:[0-9]*: |/|/p' $(HOT_LOG) | sed 's/^| difference |/\n&/'; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(HOT_LOG); echo '```'; } > docs/results/integration-hot.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(HOT_LOG); exit $$code
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -68,7 +69,7 @@ func ask(text string, given *value.Map) (v verdict) {
 			return refusal(err)
 		}
 		slices.Sort(names)
-		v.Requires[r.Name] = names
+		v.Requires[r.Name] = append([]string{}, names...)
 	}
 	v.Outputs = map[string]output{}
 	for _, o := range s.Outputs() {
@@ -204,8 +205,32 @@ func TestVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), venv.Program(t, "heat", "python"),
-		append([]string{"verdicts.py", mutants, seed, "cases.txt", "yaql.yaml"}, templates...)...)
+	judge(t, append([]string{mutants, seed, "cases.txt", "yaql.yaml"}, templates...)...)
+}
+
+// publicTemplates is where public.sh puts what public.txt lists.
+const publicTemplates = "../../.dev/public-templates"
+
+// Templates that anybody may read, of four repositories.
+func TestPublicTemplates(t *testing.T) {
+	if out, err := exec.CommandContext(t.Context(), "./public.sh", publicTemplates).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	list, err := os.ReadFile("public.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"0", "public"}
+	for _, line := range strings.Split(strings.TrimSpace(string(list)), "\n") {
+		args = append(args, filepath.Join(publicTemplates, line[strings.LastIndex(line, " ")+1:]+".yaml"))
+	}
+	judge(t, args...)
+}
+
+// judge has both give their verdicts, and tells where those differ.
+func judge(t *testing.T, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), venv.Program(t, "heat", "python"), append([]string{"verdicts.py"}, args...)...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	answers, err := command.Output()
@@ -256,8 +281,9 @@ func TestVerdicts(t *testing.T) {
 	t.Logf("| templates | taken here | refused here | the same verdict, text and values |")
 	t.Logf("| --- | --- | --- | --- |")
 	t.Logf("| %d | %d | %d | %d |", taken+refused, taken, refused, counts["the same"])
-	t.Logf("| difference | templates | why |  |")
+	t.Logf("| difference | templates | why |")
+	t.Logf("| --- | --- | --- |")
 	for _, m := range meant {
-		t.Logf("| %s | %d | %s |  |", m.name, counts[m.name], m.why)
+		t.Logf("| %s | %d | %s |", m.name, counts[m.name], m.why)
 	}
 }

@@ -1,7 +1,9 @@
 """What openstack-heat says of templates: one line of JSON for each.
 
 verdicts.py MUTANTS SEED FILE...   cases are read from files: a template each, or,
-in a .txt, many under lines "=== name". Then come mutants of them.
+in a .txt, many under lines "=== name". Then come mutants of them. With SEED "public" the
+files are anybody's templates: all types are the one that takes anything, and
+parameters without a default are given a value that their constraints allow.
 
 No database, no cloud and no engine is asked: templates are parsed, bound and
 validated by the original's own code, as its validation of a template does, but
@@ -81,6 +83,46 @@ TYPE = re.compile(r'\b(OS|AWS)::(Neutron|Nova|EC2|Heat::RandomString)\b(::\w+)?'
 CUSTOM = re.compile(r'custom_constraint: [\w.]+')
 
 
+PUBLIC = re.compile(r"""(\b[Tt]ype["']?\s*:\s*["']?)(?:[\w:./-]+\.(?:yaml|template|yml)|\w+(?:::\w+)+)""")
+
+
+def public(text):
+    return CUSTOM.sub('length: {max: 255}', PUBLIC.sub(r'\1OS::Heat::None', text))
+
+
+SOME = {'number': 1, 'comma_delimited_list': 'a,b', 'json': {'a': 1}, 'boolean': True}
+
+
+def some(schema):
+    """A value that the constraints of a parameter allow, as far as that is easily told."""
+    kind = str(schema.get('type', schema.get('Type', 'string'))).lower()
+    given = SOME.get(kind, 'some')
+    if kind == 'commadelimitedlist':
+        given = 'a,b'
+    constraints = schema.get('constraints') or []
+    for c in constraints if isinstance(constraints, list) else []:
+        if 'allowed_values' in c:
+            return c['allowed_values'][0]
+        bounds = c.get('range') or c.get('length') or {}
+        least = bounds.get('min', 0)
+        if 'range' in c:
+            given = max(least, 1) if 'max' not in bounds else bounds['max']
+        elif 'length' in c:
+            given = 'x' * max(int(least), 1)
+    allowed = schema.get('AllowedValues')
+    return allowed[0] if allowed else given
+
+
+def values(text):
+    """What is given for the parameters of a public template."""
+    try:
+        parameters = template_format.parse(text)
+        parameters = parameters.get('parameters') or parameters.get('Parameters') or {}
+        return {name: some(schema) for name, schema in parameters.items() if not {'default', 'Default'} & set(schema)}
+    except Exception:
+        return {}
+
+
 def alone(text):
     text = CUSTOM.sub('length: {max: 255}', TYPE.sub('OS::Heat::None', text))
     return text.replace('deletion_policy: snapshot', 'deletion_policy: retain')
@@ -126,15 +168,26 @@ def mutant(rng, texts):
 
 
 def main():
+    if sys.argv[2] == 'public':
+        return anybody(sys.argv[3:])
     mutants, seed = int(sys.argv[1]), int(sys.argv[2])
     cases = list(read(sys.argv[3:]))
     rng = random.Random(seed)
     texts = [text for name, text in cases if text.count('\n') > 15 and name != 'yaql.yaml']
     cases += [('mutant %d' % i, mutant(rng, texts)) for i in range(mutants)]
-    out = sys.__stdout__
     for name, text in cases:
-        given = {'image': 'cirros'} if '  image:' in text else {}
-        print(json.dumps({'name': name, 'text': text, 'given': given, 'verdict': verdict(text, given)}), file=out, flush=True)
+        say(name, text, {'image': 'cirros'} if '  image:' in text else {})
+
+
+def say(name, text, given):
+    print(json.dumps({'name': name, 'text': text, 'given': given, 'verdict': verdict(text, given)}), file=sys.__stdout__, flush=True)
+
+
+def anybody(paths):
+    for path in paths:
+        with open(path, encoding='utf-8') as f:
+            text = public(f.read())
+        say(path.rsplit('/', 1)[-1], text, values(text))
 
 
 main()

@@ -43,6 +43,7 @@ func collectionFunctions() map[string]builtin {
 		"takeWhile":         while(true),
 		"skipWhile":         while(false),
 		"aggregate":         aggregate,
+		"reduce":            aggregate,
 		"append":            ofList(appended),
 		"insert":            ofList(insert),
 		"delete":            deleted,

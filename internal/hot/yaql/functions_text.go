@@ -4,7 +4,9 @@ package yaql
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"holdfast.dev/internal/hot/value"
@@ -95,6 +97,7 @@ func textFunctions() map[string]builtin {
 		"startsWith":  affix(strings.HasPrefix),
 		"endsWith":    affix(strings.HasSuffix),
 		"split":       split,
+		"rightSplit":  rightSplit,
 		"join":        join,
 		"str":         str,
 		"concat":      concat,
@@ -173,6 +176,53 @@ func split(a *arguments) (any, error) {
 		return a.m.texts(strings.SplitN(s, x, most))
 	}
 	return nil, mismatch{}
+}
+
+// rightSplit is split from the text's end, which differs where only so many splits are
+// to be made.
+func rightSplit(a *arguments) (any, error) {
+	s, err := a.text(0)
+	if err != nil {
+		return nil, err
+	}
+	separator, err := a.or(1, "separator", nil)
+	if err != nil {
+		return nil, err
+	}
+	most, err := a.int(2, "maxSplits", -1)
+	if err != nil {
+		return nil, err
+	}
+	last := strings.LastIndex
+	switch x := separator.(type) {
+	case nil:
+		separator, s = "", strings.TrimRightFunc(s, unicode.IsSpace)
+		last = func(s, _ string) int { return strings.LastIndexFunc(s, unicode.IsSpace) }
+	case string:
+		if x == "" {
+			return nil, value.Errorf("ValueError", "empty separator")
+		}
+	default:
+		return nil, mismatch{}
+	}
+	var parts []string
+	for ; most != 0; most-- {
+		at := last(s, separator.(string))
+		if at < 0 {
+			break
+		}
+		if separator == "" {
+			_, size := utf8.DecodeRuneInString(s[at:])
+			parts, s = append(parts, s[at+size:]), strings.TrimRightFunc(s[:at], unicode.IsSpace)
+			continue
+		}
+		parts, s = append(parts, s[at+len(separator.(string)):]), s[:at]
+	}
+	if s != "" || separator != "" {
+		parts = append(parts, s)
+	}
+	slices.Reverse(parts)
+	return a.m.texts(parts)
 }
 
 func (m *machine) texts(parts []string) (any, error) {
