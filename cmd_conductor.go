@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +20,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/inspection"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
@@ -33,7 +35,27 @@ func enabledHardware(cfg *config.Config) (*hardware.Enabled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return enabled, enabled.EnableInterfaces(hardware.Rescue, cfg.Baremetal.EnabledRescueInterfaces)
+	for of, names := range map[hardware.Interface][]string{hardware.Rescue: cfg.Baremetal.EnabledRescueInterfaces, hardware.Inspect: cfg.Baremetal.EnabledInspectInterfaces} {
+		if err := enabled.EnableInterfaces(of, names); err != nil {
+			return nil, err
+		}
+	}
+	return enabled, nil
+}
+
+// inspections are what is made of what ramdisks find.
+func inspections(c config.Inspection) (o inspection.Options, err error) {
+	o = inspection.Options{Add: inspection.AddPorts(c.AddPorts), Keep: inspection.KeepPorts(c.KeepPorts), Spacing: c.DiskPartitioningSpacing}
+	if !c.UpdatePXEEnabled {
+		o.Booting = inspection.Row
+	}
+	if o.Hooks, err = inspection.HookNames(c.Hooks); err != nil {
+		return o, fmt.Errorf("inspection.hooks: %w", err)
+	}
+	if o.Aliases, err = inspection.ReadAliases(c.PCIDeviceAlias); err != nil {
+		return o, fmt.Errorf("inspection.pci_device_alias: %w", err)
+	}
+	return o, nil
 }
 
 // runConductor serves the queue of a group of nodes.
@@ -57,10 +79,15 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	name := cmp.Or(cfg.Conductor.Name, machine)
 	c := cfg.Conductor
-	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
+	inspected, err := inspections(cfg.Inspection)
+	if err != nil {
+		return err
+	}
+	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, CreatePorts: cfg.Inspection.PreCreatePorts, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
 		MaxRetries: c.PowerStateSyncMaxRetries, Timeout: c.PowerStateChangeTimeout, Workers: c.SyncPowerStateWorkers}})
 	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
-		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
+		InspectionParams: strings.Fields(cfg.Inspection.KernelParams),
+		Usual:            nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
 	served, err := bootListener(ctx, c)
 	if err != nil {
 		return err
@@ -89,7 +116,8 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,
 				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout, LinkAddress: link.Address()},
 				BMC:       controllers, Boot: starts,
-				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS}),
+				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS, Inspection: inspected,
+					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log}),
 				Steps: workers.NewStepMetrics(p.registry), Log: p.log,
 			})
 		})

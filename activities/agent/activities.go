@@ -4,11 +4,13 @@ package agent
 
 import (
 	"context"
+	"log/slog"
 	"net/netip"
 	"time"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/inspection"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/secrets"
@@ -29,6 +31,14 @@ type Options struct {
 	Patience time.Duration
 	// Poll is the time between two looks at a command; 0 is a second.
 	Poll time.Duration
+	// Inspection is what is made of what ramdisks find.
+	Inspection inspection.Options
+	// MaskSecrets says which inspection rules see secrets, and RuleNetworks are those that
+	// rules make requests in; none is every one but the machine's own and link-local ones.
+	MaskSecrets  inspection.MaskSecrets
+	RuleNetworks []netip.Prefix
+	// Log is where rules write.
+	Log *slog.Logger
 }
 
 // Activities implements steps.AgentActivities.

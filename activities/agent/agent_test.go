@@ -283,7 +283,7 @@ func TestRescueWithoutAnAnswer(t *testing.T) {
 // database and done again. However often, the ramdisk is told once.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "agent", "agent.Steps", "agent.Command", "agent.CleanPlan")
+	activitytest.Covers(t, "agent", "agent.Steps", "agent.Command", "agent.CleanPlan", "agent.Settle")
 	for name, do := range map[string]func(*world, *Activities) error{
 		"agent.CleanPlan": func(w *world, a *Activities) error {
 			w.wants(`[]`)

@@ -31,6 +31,9 @@ type Options struct {
 	Settle time.Duration
 	// Sync is what is done by the clock.
 	Sync SyncOptions
+	// CreatePorts has machines that a ramdisk inspects get ports for the interfaces that
+	// their BMCs tell.
+	CreatePorts bool
 }
 
 // Activities implements steps.BMCActivities.

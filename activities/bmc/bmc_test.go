@@ -225,7 +225,7 @@ func TestSuperseded(t *testing.T) {
 // database and done again. However often, a machine is turned once.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "bmc", "bmc.Power", "bmc.Verify", "bmc.CleanStep", "bmc.Inspect", "bmc.Command", "bmc.SyncPower")
+	activitytest.Covers(t, "bmc", "bmc.Power", "bmc.Verify", "bmc.CleanStep", "bmc.Inspect", "bmc.Expect", "bmc.Command", "bmc.SyncPower")
 	for _, driver := range []string{"redfish", "fake"} {
 		for _, target := range []provision.Power{provision.PowerOn, provision.PowerReboot} {
 			t.Run(driver+" "+string(target), func(t *testing.T) {

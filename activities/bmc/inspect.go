@@ -1,17 +1,20 @@
 package bmc
 
 // Inspect: what a node's BMC says that the machine is made of, as a ramdisk would say
-// it.
+// it; and Expect: by what a ramdisk is known that will say it.
 
 import (
 	"cmp"
 	"context"
+	"net"
 	"slices"
 
+	"github.com/stmcginnis/gofish/common"
 	rf "github.com/stmcginnis/gofish/redfish"
 
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/inspection"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -39,6 +42,75 @@ func (a *Activities) Inspect(ctx context.Context, in steps.NodeIn) (struct{}, er
 		return struct{}{}, err
 	}
 	return struct{}{}, s.Write(ctx, s.engine, s.fence, func(tx store.Tx) error { return baremetal.KeepFindings(ctx, tx, s.node.UUID, found) })
+}
+
+// teller is a driver whose BMCs know the hardware addresses of their machines.
+type teller interface {
+	macs(ctx context.Context) ([]string, error)
+}
+
+// Expect is idempotent: it reads, and what it wrote before is written over. Errors: as in
+// steps.InspectActivities.
+func (a *Activities) Expect(ctx context.Context, in steps.NodeIn) (struct{}, error) {
+	s, err := a.open(ctx, in.Fence, in.Fence.OperationID)
+	if err != nil {
+		return struct{}{}, err
+	}
+	defer s.close(ctx)
+	info, err := nodes.DriverInfo(s.box, s.node)
+	if err != nil {
+		return struct{}{}, err
+	}
+	var macs []string
+	if d, ok := s.driver.(teller); ok && a.CreatePorts {
+		if macs, err = d.macs(ctx); err != nil {
+			return struct{}{}, err
+		}
+	}
+	bmcs := a.addresses(ctx, info.Hosts())
+	return struct{}{}, s.Write(ctx, s.engine, s.fence, func(tx store.Tx) error { return baremetal.Expect(ctx, tx, s.node.UUID, macs, bmcs) })
+}
+
+// addresses are those of hosts, by name and by number, but the machine's own: a ramdisk
+// that says one of those says nothing.
+func (a *Activities) addresses(ctx context.Context, hosts []string) []string {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	var all []string
+	for _, host := range hosts {
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			continue // nobody is known by a name that leads nowhere
+		}
+		known := host
+		for _, ip := range found {
+			if ip = ip.Unmap(); !ip.IsLoopback() {
+				all = append(all, ip.String())
+				continue
+			}
+			known = ""
+		}
+		if known != "" {
+			all = append(all, known)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// macs are the addresses of the interfaces that are enabled.
+func (d *redfish) macs(context.Context) ([]string, error) {
+	all, err := d.system.EthernetInterfaces()
+	if err != nil {
+		return nil, d.fault(err)
+	}
+	var macs []string
+	for _, i := range inOrder(all, func(i *rf.EthernetInterface) string { return i.ODataID }) {
+		if address, ok := inspection.Address(i.MACAddress); ok && i.Status.State == common.EnabledState && len(macs) < most {
+			macs = append(macs, address)
+		}
+	}
+	return macs, nil
 }
 
 // architectures are what the words of Redfish mean.

@@ -78,3 +78,41 @@ func TestInspectDiskless(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 }
+
+// What a node's ramdisk finds is known by the addresses of its BMC, but those of this
+// machine, and by those that its BMC tells of its interfaces; however often it is asked.
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", func(info map[string]any) {
+		info["other_address"], info["third_address"], info["nowhere_address"], info["no_adress"] = "https://192.0.2.9:8000/x", "[2001:db8::1]", "nowhere.invalid", "192.0.2.1"
+	})
+	w.Machine.Fit(16, nil, "52:54:00:BC:00:01", "nonsense", "52:54:00:bc:00:02")
+	expect := func(db *store.DB, ports bool) error {
+		a := w.activities(db)
+		a.CreatePorts = ports
+		_, err := a.Expect(t.Context(), steps.NodeIn{Fence: w.Fence})
+		return err
+	}
+	known := func() (s string) {
+		err := w.DB.Pool.QueryRow(t.Context(), `SELECT (f.addresses || ARRAY(SELECT jsonb_array_elements_text(n.driver_internal_info -> 'lookup_bmc_addresses')))::text
+			FROM baremetal.findings f JOIN baremetal.nodes n ON n.uuid = f.node_uuid WHERE node_uuid = $1`, w.Node.UUID).Scan(&s)
+		if err != nil {
+			t.Error(err)
+		}
+		return s
+	}
+	w.Kill(func(db *store.DB) error { return expect(db, true) })
+	if got := known(); got != "{52:54:00:bc:00:01,52:54:00:bc:00:02,192.0.2.9,2001:db8::1}" || w.Service.Sessions() > 0 {
+		t.Errorf("%s, %d sessions are left", got, w.Service.Sessions())
+	}
+	if err := expect(w.DB, false); err != nil || known() != "{192.0.2.9,2001:db8::1}" {
+		t.Errorf("%s, %v", known(), err)
+	}
+	if f, err := baremetal.FindingsOf(t.Context(), w.DB.Pool, w.Node.UUID); f != nil || err != nil {
+		t.Errorf("%v, %v", f, err)
+	}
+	w.Fence.Generation--
+	if err := expect(w.DB, true); !faults.Is(err, faults.Superseded) {
+		t.Errorf("%v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"holdfast.dev/activities/bmc"
@@ -36,6 +37,8 @@ type Options struct {
 	API string
 	// Usual is what nodes are booted from that don't say it themselves.
 	Usual nodes.BootDefaults
+	// InspectionParams is what a kernel is told beside where what is found is told.
+	InspectionParams []string
 	// Networks are those that kernels and ramdisks are read from; none is every one
 	// but the machine's own and link-local ones.
 	Networks []netip.Prefix
@@ -99,7 +102,7 @@ func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struc
 	if image.ISO != "" {
 		return struct{}{}, a.drives.Insert(ctx, in.Fence, image.ISO)
 	}
-	if err := a.make(ctx, name, image, a.told(token, image.Append)); err != nil {
+	if err := a.make(ctx, name, image, a.told(in, token, image.Append)); err != nil {
 		return struct{}{}, err
 	}
 	return struct{}{}, a.drives.Insert(ctx, in.Fence, strings.TrimSuffix(a.URL, "/")+"/"+name)
@@ -233,6 +236,11 @@ func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, w
 
 // told is what the ramdisk's kernel is told (contracts: agent-protocol.json,
 // kernel_parameters).
-func (a *Activities) told(token string, more []string) []string {
-	return append(append([]string{}, more...), "boot_method=vmedia", "ipa-api-url="+a.API, "ipa-agent-token="+token)
+func (a *Activities) told(in steps.BootRamdiskIn, token string, more []string) []string {
+	api := strings.TrimSuffix(a.API, "/")
+	where := []string{"ipa-api-url=" + a.API}
+	if in.Inspect {
+		where = append(a.InspectionParams, "ipa-inspection-callback-url="+strings.TrimSuffix(api, "/v1")+"/v1/continue_inspection")
+	}
+	return slices.Concat(more, []string{"boot_method=vmedia"}, where, []string{"ipa-agent-token=" + token})
 }

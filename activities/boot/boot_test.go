@@ -131,6 +131,26 @@ func (w *world) untouched() {
 	}
 }
 
+// A ramdisk that inspects is told where it tells what it finds, and not where it would
+// say that it is alive.
+func TestARamdiskThatInspects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	a := w.activities(w.DB)
+	a.InspectionParams = []string{"ipa-collect-lldp=1"}
+	if _, err := a.Ramdisk(t.Context(), steps.BootRamdiskIn{Fence: w.Fence, Inspect: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.Machine.Put(sim.On)
+	for until := time.Now().Add(10 * time.Second); w.Machine.Agent() == nil && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+	told := w.Machine.Agent().Told()
+	if _, listens := told["ipa-api-url"]; listens || told["ipa-inspection-callback-url"] != w.api.URL+"/v1/continue_inspection" || told["ipa-collect-lldp"] != "1" || len(told["ipa-agent-token"]) != 43 {
+		t.Errorf("%v", told)
+	}
+}
+
 // A node is booted from its medium: its ramdisk knows the token that the row has,
 // and nothing is left afterwards, nor known of any ramdisk.
 func TestARamdisk(t *testing.T) {

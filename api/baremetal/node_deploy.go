@@ -179,7 +179,7 @@ func (a *API) keepDrive(r *rest.Request, tx store.Tx, id string, drive any) erro
 	if after.InstanceInfo, err = json.Marshal(info); err != nil {
 		return err
 	}
-	if err := a.conceal(&after, n); err != nil {
+	if err := nodes.Conceal(a.Secrets, &after, n); err != nil {
 		return err
 	}
 	return baremetal.Nodes.Update(r.Context(), tx, &after)

@@ -9,6 +9,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -179,7 +180,7 @@ func (a *API) patchNode(r *rest.Request, tx store.Tx, n *baremetal.Node, changes
 			return nil, err
 		}
 	}
-	return after, a.conceal(after, n)
+	return after, nodes.Conceal(a.Secrets, after, n)
 }
 
 // consequences are the rules about fields that depend on others.

@@ -7,6 +7,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/store/baremetal"
 )
 
@@ -39,12 +40,12 @@ func (a *API) nodeView(r *rest.Request, wanted []string) func(*baremetal.Node) m
 
 // reveal shows secrets to those whom the rules let see them; by default nobody.
 func (a *API) reveal(r *rest.Request, n *baremetal.Node, shown map[string]any) {
-	for _, s := range secretFields {
-		if _, ok := shown[s.name]; !ok || s.rule == "" || !r.Allows(s.rule, target(n)) {
+	for _, s := range nodes.SecretFields {
+		if _, ok := shown[s.Name]; !ok || s.Rule == "" || !r.Allows(s.Rule, target(n)) {
 			continue
 		}
-		if plain, err := a.revealed(n, s.name); err == nil {
-			shown[s.name] = plain
+		if plain, err := a.revealed(n, s.Name); err == nil {
+			shown[s.Name] = plain
 		}
 	}
 }

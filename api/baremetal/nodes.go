@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -158,7 +159,7 @@ func (a *API) createNode(r *rest.Request) (*rest.Response, error) {
 	if err := a.equip(n); err != nil {
 		return nil, err
 	}
-	if err := a.conceal(n, nil); err != nil {
+	if err := nodes.Conceal(a.Secrets, n, nil); err != nil {
 		return nil, err
 	}
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) (err error) {

@@ -20,6 +20,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/inspection"
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
@@ -55,7 +56,7 @@ func (a *API) lookup(r *rest.Request) (*rest.Response, error) {
 		var err error
 		if uuid != "" {
 			known = []string{uuid}
-		} else if known, err = baremetal.NodesByPorts(r.Context(), tx, macs, nil); err != nil {
+		} else if known, err = baremetal.NodesByPorts(r.Context(), tx, macs); err != nil {
 			return err
 		}
 		if len(known) != 1 {
@@ -131,7 +132,7 @@ func (a *API) setInternal(r *rest.Request, tx store.Tx, n *baremetal.Node, info 
 	if after.DriverInternalInfo, err = json.Marshal(info); err != nil {
 		return nil, fmt.Errorf("driver_internal_info: %w", err)
 	}
-	if err := a.conceal(&after, n); err != nil {
+	if err := nodes.Conceal(a.Secrets, &after, n); err != nil {
 		return nil, err
 	}
 	return &after, baremetal.Nodes.Update(r.Context(), tx, &after)
@@ -329,27 +330,16 @@ func (a *API) continueInspection(r *rest.Request) (*rest.Response, error) {
 	}
 	body.Delete("inventory")
 	var document map[string]any
+	var waits *string
 	err = a.DB.InTx(r.Context(), func(tx store.Tx) error {
-		uuids, err := baremetal.NodesByPorts(r.Context(), tx, macs, bmcs)
+		n, err := a.sought(r, tx, uuid, macs, bmcs)
 		if err != nil {
 			return err
 		}
-		if uuid != "" && !slices.Contains(uuids, strings.ToLower(uuid)) {
-			uuids = append(uuids, uuid)
-		}
-		if len(uuids) != 1 {
-			return nowhere()
-		}
-		n, err := baremetal.Nodes.Lock(r.Context(), tx, uuids[0], false)
-		if faults.Is(err, faults.NotFound) || err == nil && n.ProvisionState != provision.InspectWait {
-			return nowhere()
-		}
-		if err != nil {
+		if err := a.keepFound(r, tx, n, inventory, body); err != nil {
 			return err
 		}
-		if err := baremetal.KeepInventory(r.Context(), tx, n, inventory, body); err != nil {
-			return err
-		}
+		waits = n.OperationID
 		if document = map[string]any{"uuid": n.UUID}; current {
 			document, err = a.introduce(r, tx, n, true)
 		}
@@ -358,5 +348,56 @@ func (a *API) continueInspection(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if waits != nil {
+		a.Starter.Knock(*waits)
+	}
 	return rest.JSON(document), nil
+}
+
+// sought is the node that a ramdisk has looked at, locked: by its id, by the addresses of
+// its ports, and by its BMC's, which must not speak of different nodes. Errors: NotFound,
+// whatever is wrong.
+func (a *API) sought(r *rest.Request, tx store.Tx, uuid string, macs, bmcs []string) (*baremetal.Node, error) {
+	found, err := baremetal.NodesToBeFound(r.Context(), tx, macs)
+	if err != nil {
+		return nil, err
+	}
+	id := strings.ToLower(uuid)
+	switch {
+	case len(found) > 1 || len(found) == 1 && id != "" && found[0] != id:
+		return nil, nowhere()
+	case len(found) == 1:
+		id = found[0]
+	}
+	byBMC, err := baremetal.NodesByBMC(r.Context(), tx, bmcs)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case id != "" && len(byBMC) > 0 && !slices.Contains(byBMC, id), id == "" && len(byBMC) != 1:
+		return nil, nowhere()
+	case id == "":
+		id = byBMC[0]
+	}
+	n, err := baremetal.Nodes.Lock(r.Context(), tx, id, false)
+	if faults.Is(err, faults.NotFound) || err == nil && (n.ProvisionState != provision.InspectWait || n.OperationID == nil) {
+		return nil, nowhere()
+	}
+	return n, err
+}
+
+// keepFound keeps what was found beside the node's row, until its operation makes
+// something of it.
+func (a *API) keepFound(r *rest.Request, tx store.Tx, n *baremetal.Node, inventory, plugin *pyjson.Object) error {
+	found := inspection.Found{}
+	for to, from := range map[*map[string]any]*pyjson.Object{&found.Inventory: inventory, &found.Plugin: plugin} {
+		text, err := json.Marshal(from)
+		if err == nil {
+			err = json.Unmarshal(text, to)
+		}
+		if err != nil {
+			return fmt.Errorf("what was found on node %s: %w", n.UUID, err)
+		}
+	}
+	return baremetal.KeepFindings(r.Context(), tx, n.UUID, found)
 }

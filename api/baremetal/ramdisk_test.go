@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"holdfast.dev/internal/store"
 	rows "holdfast.dev/internal/store/baremetal"
+	"holdfast.dev/internal/store/compute/computetest"
 )
 
 // awaiting makes a node with a port that is in a state, and gives its id.
@@ -174,17 +176,28 @@ func TestInspectionData(t *testing.T) {
 	c := newCloud(t)
 	id := c.awaiting("n", "inspect wait", "aa:bb:cc:dd:ee:01")
 	other := c.awaiting("other", "inspect wait", "aa:bb:cc:dd:ee:02")
+	third := c.awaiting("third", "inspect wait", "aa:bb:cc:dd:ee:04")
 	c.awaiting("busy", "active", "aa:bb:cc:dd:ee:03")
-	c.exec(`UPDATE baremetal.nodes SET driver_internal_info = '{"lookup_bmc_addresses": ["192.0.2.9"]}' WHERE uuid = $1`, other)
+	for node, known := range map[string]string{id: `["192.0.2.8", "192.0.2.7"]`, other: `["192.0.2.9", "192.0.2.7"]`, third: `[]`} {
+		c.exec(`INSERT INTO engine.operations (id, kind, resource_type, resource_id, deadline) VALUES ('node/' || $1::text || '/inspect/1', 'node.inspect', 'node', $1::uuid, now())`, node)
+		c.exec(`UPDATE baremetal.nodes SET operation_id = 'node/' || uuid || '/inspect/1', driver_internal_info = jsonb_build_object('lookup_bmc_addresses', $2::jsonb) WHERE uuid = $1`, node, known)
+	}
+	computetest.InTx(t, c.db, func(tx store.Tx) error {
+		return rows.Expect(t.Context(), tx, third, []string{"aa:bb:cc:dd:ee:09"}, nil)
+	})
 	send := func(version, query, body string, status int, fault string) step {
 		return step{"", version, "POST", "/v1/continue_inspection" + query, body, status, fault}
 	}
 	found := func(address string) string {
 		return fmt.Sprintf(`{"inventory": {"interfaces": [{"mac_address": %q}], "cpu": {"count": 4}}, "root_disk": {"name": "/dev/sda"}}`, address)
 	}
+	beside := func(address, bmc string) string {
+		return fmt.Sprintf(`{"inventory": {"interfaces": [{"mac_address": %q}], "bmc_address": "", "bmc_v6address": %q}}`, address, bmc)
+	}
+	const nowhere = "Resource could not be found."
 	c.play(
-		send("", "", found("aa:bb:cc:dd:ee:03"), 404, "Resource could not be found."),
-		send("", "", found("aa:bb:cc:dd:ee:99"), 404, "Resource could not be found."),
+		send("", "", found("aa:bb:cc:dd:ee:03"), 404, nowhere),
+		send("", "", found("aa:bb:cc:dd:ee:99"), 404, nowhere),
 		send("", "", found("garbage"), 400, "No lookup information provided"),
 		send("", "", `{"inventory": {"interfaces": []}}`, 400, "Schema error for data: [] should be non-empty"),
 		send("", "", `{"inventory": {"interfaces": [{"mac_address": 5}]}}`, 400, "5 is not of type 'string'"),
@@ -194,23 +207,35 @@ func TestInspectionData(t *testing.T) {
 		send("", "", `{"inventory"`, 400, ""),
 		send("1.50", "", found("aa:bb:cc:dd:ee:01"), 404, "API version 1.84 or newer is required"),
 		send("1.84", "?node_uuid=garbage", found("aa:bb:cc:dd:ee:01"), 400, "Expected UUID for node_uuid: garbage"),
-		// Another node's id, or another's BMC, is no way in.
-		send("1.84", "?node_uuid="+other, found("aa:bb:cc:dd:ee:01"), 404, "Resource could not be found."),
-		send("", "", `{"inventory": {"interfaces": [{"mac_address": "aa:bb:cc:dd:ee:01"}], "bmc_address": "192.0.2.9"}}`, 404, "Resource could not be found."),
+		// Another node's id, or another's BMC, is no way in; nor is a BMC that several have.
+		send("1.84", "?node_uuid="+other, found("aa:bb:cc:dd:ee:01"), 404, nowhere),
+		send("", "", beside("aa:bb:cc:dd:ee:01", "192.0.2.9"), 404, nowhere),
+		send("1.84", "?node_uuid="+id, beside("aa:bb:cc:dd:ee:99", "192.0.2.9"), 404, nowhere),
+		send("", "", beside("aa:bb:cc:dd:ee:99", "192.0.2.7"), 404, nowhere),
+		send("", "", `{"inventory": {"interfaces": [{"mac_address": "aa:bb:cc:dd:ee:01"}, {"mac_address": "aa:bb:cc:dd:ee:02"}]}}`, 404, nowhere),
 		step{"root", "1.115", "GET", "/v1/nodes/n/inventory", "", 404, "Node inventory record for node " + id + " could not be found."},
 	)
 	if got := c.ask("", "", "POST", "/v1/continue_inspection", `{"inventory": {"interfaces": [{"mac_address": "aa:bb:cc:dd:ee:01"}], "x": "`+strings.Repeat("x", 2<<20)+`"}}`); got.status != 413 {
 		t.Errorf("two megabytes: %d", got.status)
 	}
-	if got := c.ask("", "", "POST", "/v1/continue_inspection", found("aa:bb:cc:dd:ee:01")); got.status != 202 || len(got.body) != 1 || got.body["uuid"] != id {
+	for _, sent := range []struct{ body, node string }{
+		{found("aa:bb:cc:dd:ee:01"), id}, {beside("aa:bb:cc:dd:ee:01", "192.0.2.7"), id}, {beside("aa:bb:cc:dd:ee:01", "192.0.2.99"), id}, {beside("garbage", "192.0.2.9"), other},
+		{found("aa:bb:cc:dd:ee:09"), third}, {found("aa:bb:cc:dd:ee:01"), id},
+	} {
+		if got := c.ask("", "", "POST", "/v1/continue_inspection", sent.body); got.status != 202 || len(got.body) != 1 || got.body["uuid"] != sent.node {
+			t.Errorf("%s: %d %v", sent.body, got.status, got.body)
+		}
+	}
+	if got := c.ask("", "1.84", "POST", "/v1/continue_inspection?node_uuid="+other, `{"inventory": {"interfaces": [{"mac_address": "aa:bb:cc:dd:ee:08"}], "bmc_address": "192.0.2.9"}}`); got.status != 202 || len(got.body["config"].(map[string]any)["agent_token"].(string)) != 43 {
 		t.Errorf("%d %v", got.status, got.body)
 	}
-	if got := c.ask("", "1.84", "POST", "/v1/continue_inspection?node_uuid="+other, `{"inventory": {"interfaces": [{"mac_address": "aa:bb:cc:dd:ee:09"}], "bmc_address": "192.0.2.9"}}`); got.status != 202 || len(got.body["config"].(map[string]any)["agent_token"].(string)) != 43 {
-		t.Errorf("%d %v", got.status, got.body)
+	// It is kept beside the node's row until the operation makes something of it.
+	if brief, err := rows.Brief(t.Context(), c.db.Pool, id); err != nil || !brief.Found {
+		t.Errorf("%+v, %v", brief, err)
 	}
-	got := c.ask("viewer", "1.81", "GET", "/v1/nodes/n/inventory", "").body
-	if fmt.Sprint(got) != `map[inventory:map[cpu:map[count:4] interfaces:[map[mac_address:aa:bb:cc:dd:ee:01]]] plugin_data:map[root_disk:map[name:/dev/sda]]]` {
-		t.Errorf("%v", got)
+	kept, err := rows.FindingsOf(t.Context(), c.db.Pool, id)
+	if err != nil || kept == nil || fmt.Sprint(kept.Inventory, kept.Plugin) != `map[cpu:map[count:4] interfaces:[map[mac_address:aa:bb:cc:dd:ee:01]]] map[root_disk:map[name:/dev/sda]]` {
+		t.Errorf("%+v, %v", kept, err)
 	}
-	c.play(step{"root", "1.80", "GET", "/v1/nodes/n/inventory", "", 404, ""})
+	c.play(step{"root", "1.80", "GET", "/v1/nodes/n/inventory", "", 404, ""}, step{"root", "1.81", "GET", "/v1/nodes/n/inventory", "", 404, ""})
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -116,7 +117,7 @@ func masked(steps []byte) any {
 	for _, step := range list {
 		if object, ok := step.(*pyjson.Object); ok {
 			args, _ := object.Get("args")
-			hide(args, "", nil, nil, map[string]any{})
+			nodes.Hide(args, "", nil, nil, map[string]any{})
 		}
 	}
 	return list

@@ -73,6 +73,7 @@ type hardware struct {
 	did         []string
 	passwords   []string
 	disk        Content
+	finds       func(map[string]any)
 }
 
 func newHardware() hardware {
@@ -151,25 +152,54 @@ func (m *Machine) shutDown(to Power) *agentError {
 	return nil
 }
 
-// inventory is what a ramdisk finds in the machine.
+// inventory is what a ramdisk finds in the machine: its interfaces but the first have no
+// address, and the first of its disks that has four GiB is its root.
 func (m *Machine) inventory() map[string]any {
-	return map[string]any{
-		"inventory": map[string]any{
-			"interfaces":    []any{map[string]any{"name": "eth0", "mac_address": m.MAC, "ipv4_address": "127.0.0.1", "has_carrier": true, "vendor": "0x1af4", "product": "0x0001"}},
-			"cpu":           map[string]any{"model_name": "simulated", "count": 4, "architecture": "x86_64", "flags": []string{}, "frequency": "2000.0"},
-			"disks":         []any{map[string]any{"name": "/dev/sda", "model": "simulated", "size": int64(20 << 30), "rotational": false, "serial": m.UUID, "by_path": "/dev/disk/by-path/sim"}},
-			"memory":        map[string]any{"total": int64(8 << 30), "physical_mb": 8192},
-			"bmc_address":   "0.0.0.0",
-			"bmc_v6address": "::/0",
-			"system_vendor": map[string]any{"product_name": "simulated", "serial_number": m.UUID, "manufacturer": "Holdfast"},
-			"boot":          map[string]any{"current_boot_mode": "uefi", "pxe_interface": m.MAC},
-			"hostname":      "ramdisk",
-		},
-		"boot_interface": m.MAC,
-		"root_disk":      map[string]any{"name": "/dev/sda", "size": int64(20 << 30)},
-		"configuration":  map[string]any{"collectors": []string{"default"}, "managers": []any{map[string]any{"name": "generic_hardware_manager", "version": "1.2"}}},
-		"error":          nil,
+	made := m.made()
+	interfaces := []any{map[string]any{"name": "lo", "mac_address": "00:00:00:00:00:00", "ipv4_address": "127.0.0.1", "has_carrier": true}}
+	for i, mac := range made.macs {
+		one := map[string]any{"name": fmt.Sprintf("eth%d", i), "mac_address": mac, "ipv4_address": nil, "ipv6_address": nil, "has_carrier": i == 0, "lldp": nil,
+			"vendor": "0x1af4", "product": "0x0001", "client_id": nil, "biosdevname": nil, "speed_mbps": 1000, "pci_address": fmt.Sprintf("0000:00:0%d.0", i+2), "driver": "virtio_net"}
+		if i == 0 {
+			one["ipv4_address"] = "192.0.2.10"
+		}
+		interfaces = append(interfaces, one)
 	}
+	disks, root := []any{}, any(nil)
+	for i, size := range made.disks {
+		disk := map[string]any{"name": fmt.Sprintf("/dev/sd%c", 'a'+i), "model": "simulated", "size": size, "rotational": false, "wwn": nil, "serial": fmt.Sprintf("%s-%d", m.UUID, i),
+			"vendor": "Holdfast", "wwn_with_extension": nil, "wwn_vendor_extension": nil, "hctl": fmt.Sprintf("0:0:0:%d", i), "by_path": fmt.Sprintf("/dev/disk/by-path/sim-%d", i),
+			"logical_sectors": 512, "physical_sectors": 4096, "tran": "sata"}
+		if disks = append(disks, disk); root == nil && size >= 4<<30 {
+			root = disk
+		}
+	}
+	found := map[string]any{
+		"inventory": map[string]any{
+			"interfaces": interfaces,
+			"cpu":        map[string]any{"model_name": "simulated", "count": 4, "architecture": "x86_64", "flags": []string{"fpu", "aes", "vmx"}, "frequency": "2000.0", "socket_count": 1},
+			"disks":      disks, "memory": map[string]any{"total": int64(made.memory) << 30, "physical_mb": made.memory << 10},
+			"bmc_address": "0.0.0.0", "bmc_v6address": "::/0", "bmc_mac": nil,
+			"system_vendor": map[string]any{"product_name": "simulated", "serial_number": m.UUID, "manufacturer": "Holdfast", "firmware": map[string]any{"vendor": "", "version": "1", "build_date": ""}},
+			"boot":          map[string]any{"current_boot_mode": "uefi", "pxe_interface": m.MAC}, "hostname": "ramdisk",
+		},
+		"boot_interface": m.MAC, "root_disk": root, "error": nil,
+		"configuration": map[string]any{"collectors": []string{"default", "pci-devices"}, "managers": []any{map[string]any{"name": "generic_hardware_manager", "version": "1.2"}}},
+		"pci_devices":   []any{map[string]any{"vendor_id": "1af4", "product_id": "1000", "class": "020000", "revision": "00", "bus": "0000:00:02.0"}},
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.finds != nil {
+		m.finds(found)
+	}
+	return found
+}
+
+// Finds has the machine's ramdisks find something else than they would.
+func (m *Machine) Finds(change func(found map[string]any)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.finds = change
 }
 
 // doStep does one of the machine's steps.

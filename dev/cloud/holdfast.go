@@ -39,6 +39,7 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		"compute.host_down_after":                   "20s",
 		"baremetal.enabled_hardware_types":          []string{"fake-hardware", "ipmi", "manual-management", "redfish"},
 		"baremetal.enabled_rescue_interfaces":       []string{"agent", "no-rescue"},
+		"baremetal.enabled_inspect_interfaces":      []string{"agent", "no-inspect", "redfish"},
 		"hostlink.listen":                           c.at.host("hostlink"),
 		"hostlink.url":                              c.at.url("hostlink"),
 		"hostlink.key_file":                         c.path("hostlink.key"),

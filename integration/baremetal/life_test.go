@@ -36,7 +36,8 @@ func files(t *testing.T) (url string, sum func(name string) string) {
 func withMachine(t *testing.T) *cloud.Cloud {
 	t.Helper()
 	return cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{
-		"baremetal.enabled_rescue_interfaces": []string{"agent", "no-rescue"},
+		"baremetal.enabled_rescue_interfaces":  []string{"agent", "no-rescue"},
+		"baremetal.enabled_inspect_interfaces": []string{"agent", "redfish"},
 		"dev.static_tokens": []map[string]any{
 			{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
 			{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},
@@ -121,6 +122,26 @@ func TestALife(t *testing.T) {
 	if s := o.ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, machine.MAC) {
 		t.Errorf("the inventory: %+v", s)
 	}
+	machine.Fit(4, []int64{40 << 30}, machine.MAC, "52:54:00:bc:aa:02")
+	o.does(nil, "node", "set", "m1", "--inspect-interface", "agent")
+	o.does(nil, "inspection", "rule", "create", "--conditions", `[{"op": "gt", "args": {"values": ["{inventory[memory][physical_mb]}", 1024], "force_strings": true}}]`,
+		"--actions", `[{"op": "set-attribute", "args": {"path": "/extra/seen", "value": "{inventory[hostname]} {inventory[memory][physical_mb]}"}}, {"op": "add-trait", "args": {"name": "CUSTOM_SEEN"}}]`)
+	o.does(nil, "node", "inspect", "m1", "--wait", "120")
+	is("manageable", "power off")
+	left()
+	if s := o.ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, `"hostname": "ramdisk"`) || !strings.Contains(s.Out, `"valid_interfaces"`) {
+		t.Errorf("the inventory: %+v", s)
+	}
+	var ports []map[string]any
+	if o.does(&ports, "port", "list", "--node", "m1"); len(ports) != 2 || node["properties"].(map[string]any)["cpu_arch"] != "x86_64" ||
+		node["extra"].(map[string]any)["seen"] != "ramdisk 4096" || fmt.Sprint(node["traits"]) != "[CUSTOM_SEEN]" {
+		t.Errorf("%v, %v, %v, %v", ports, node["properties"], node["extra"], node["traits"])
+	}
+	machine.Finds(func(found map[string]any) { found["error"] = "it burns" })
+	o.refused("Ramdisk reported error: it burns", "node", "inspect", "m1", "--wait", "120")
+	machine.Finds(nil)
+	left()
+	o.does(nil, "node", "manage", "m1", "--wait", "60")
 	o.does(nil, "node", "provide", "m1", "--wait", "120")
 	is("available", "power off")
 	if left(); len(machine.Did()) == 0 {

@@ -15,6 +15,7 @@ type Config struct {
 	Compute       Compute       `koanf:"compute"`
 	Baremetal     Baremetal     `koanf:"baremetal"`
 	Conductor     Conductor     `koanf:"conductor"`
+	Inspection    Inspection    `koanf:"inspection"`
 	Orchestration Orchestration `koanf:"orchestration"`
 	Retention     Retention     `koanf:"retention"`
 	Policy        Policy        `koanf:"policy"`
@@ -66,6 +67,8 @@ type Baremetal struct {
 	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
 	// EnabledRescueInterfaces are what they may be rescued by.
 	EnabledRescueInterfaces []string `koanf:"enabled_rescue_interfaces"`
+	// EnabledInspectInterfaces are what they may be inspected by.
+	EnabledInspectInterfaces []string `koanf:"enabled_inspect_interfaces"`
 	// AgentNetworks are those in which ramdisks are reached.
 	AgentNetworks []netip.Prefix `koanf:"agent_networks"`
 	// AgentRequireTLS refuses ramdisks without TLS.
@@ -112,6 +115,29 @@ type Conductor struct {
 	SyncPowerStateWorkers        int           `koanf:"sync_power_state_workers"`
 	// AutomatedClean has nodes cleaned before they are available.
 	AutomatedClean bool `koanf:"automated_clean"`
+}
+
+// Inspection is what is made of what ramdisks find on nodes.
+type Inspection struct {
+	// Hooks are what is done with it, in their order, and KernelParams what the ramdisk's
+	// kernel is told beside where it is told.
+	Hooks        []string `koanf:"hooks"`
+	KernelParams string   `koanf:"kernel_params"`
+	// AddPorts says which interfaces get ports, KeepPorts which ports a node keeps;
+	// UpdatePXEEnabled has ports say by which of them the machine was booted, and
+	// PreCreatePorts gives those that the BMC tells ports, too.
+	AddPorts         string `koanf:"add_ports"`
+	KeepPorts        string `koanf:"keep_ports"`
+	UpdatePXEEnabled bool   `koanf:"update_pxe_enabled"`
+	PreCreatePorts   bool   `koanf:"pre_create_ports"`
+	// DiskPartitioningSpacing keeps a GiB of the root disk for partitions, and
+	// PCIDeviceAlias are what capabilities call PCI devices.
+	DiskPartitioningSpacing bool     `koanf:"disk_partitioning_spacing"`
+	PCIDeviceAlias          []string `koanf:"pci_device_alias"`
+	// MaskSecrets says which rules see secrets: always none, never none, or sensitive ones.
+	// RuleNetworks are those that rules make requests in.
+	MaskSecrets  string         `koanf:"mask_secrets"`
+	RuleNetworks []netip.Prefix `koanf:"rule_networks"`
 }
 
 // Compute is what the compute service does by configuration.

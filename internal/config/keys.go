@@ -79,6 +79,7 @@ var keys = []Key{
 	{"baremetal.policy_file", "", "Policy file of the bare metal service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
 	{"baremetal.enabled_hardware_types", []any{"ipmi", "redfish"}, "Hardware types that nodes may have: fake-hardware, ipmi, manual-management, redfish (enabled_hardware_types)."},
 	{"baremetal.enabled_rescue_interfaces", []any{"no-rescue"}, "Rescue interfaces that nodes may have: agent, no-rescue (enabled_rescue_interfaces)."},
+	{"baremetal.enabled_inspect_interfaces", []any{"no-inspect", "redfish"}, "Inspect interfaces that nodes may have: agent, no-inspect, redfish (enabled_inspect_interfaces)."},
 	{"baremetal.agent_networks", []any{}, "Networks in which ramdisks are reached, as 192.0.2.0/24; none are all but loopback and link local ones."},
 	{"baremetal.agent_require_tls", true, "Ramdisks that don't speak TLS are refused ([agent]require_tls)."},
 
@@ -105,6 +106,17 @@ var keys = []Key{
 	{"conductor.force_power_state_during_sync", true, "Nodes whose power is out of step are brought to what their rows say; otherwise the rows are (conductor/force_power_state_during_sync)."},
 	{"conductor.sync_power_state_workers", 100, "How many BMCs a conductor worker asks for their power at a time (conductor/sync_power_state_workers)."},
 	{"conductor.automated_clean", true, "Nodes that don't say are cleaned before they are available (conductor/automated_clean)."},
+
+	{"inspection.hooks", []any{"$default_hooks"}, "What is done with what a ramdisk finds, in this order; $default_hooks are ramdisk-error, validate-interfaces, ports and architecture, others boot-mode, cpu-capabilities, cpus, memory, root-device, raid-device, pci-devices, extra-hardware ([inspector]hooks)."},
+	{"inspection.kernel_params", "", "What the kernel of a ramdisk that inspects is told beside what it needs ([inspector]extra_kernel_params)."},
+	{"inspection.add_ports", "pxe", "Which interfaces get ports: all, active, pxe, disabled ([inspector]add_ports)."},
+	{"inspection.keep_ports", "all", "Which ports a node keeps: all, present, added ([inspector]keep_ports)."},
+	{"inspection.update_pxe_enabled", true, "Ports say by which of them the machine was booted ([inspector]update_pxe_enabled)."},
+	{"inspection.pre_create_ports", true, "The interfaces that the BMC tells get ports, too ([inspector]pre_create_ports)."},
+	{"inspection.disk_partitioning_spacing", true, "A GiB of the root disk is kept for partitions ([inspector]disk_partitioning_spacing)."},
+	{"inspection.pci_device_alias", []any{}, "What capabilities call PCI devices, as {\"vendor_id\": \"8086\", \"product_id\": \"1520\", \"name\": \"nic\"} ([inspector]pci_device_alias)."},
+	{"inspection.mask_secrets", "always", "Inspection rules don't see secrets of what was found: always, never, or sensitive, but for sensitive rules ([inspection_rules]mask_secrets)."},
+	{"inspection.rule_networks", []any{}, "Networks that the requests of inspection rules go to, as prefixes; empty for every one but the machine's own and link-local ones."},
 
 	{"retention.interval", time.Hour, "Time between two purges of what is old; 0 purges never."},
 	{"retention.deleted_servers", 720 * time.Hour, "How long deleted servers and stacks are kept, with their operations; 0 for ever."},

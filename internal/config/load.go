@@ -167,6 +167,9 @@ func (c *Config) check() error {
 	}{
 		{"host.driver", c.Host.Driver, []string{"libvirt", "simulated"}},
 		{"host.live_migration_timeout_action", c.Host.LiveMigrationTimeoutAction, []string{"abort", "force_complete"}},
+		{"inspection.add_ports", c.Inspection.AddPorts, []string{"all", "active", "pxe", "disabled"}},
+		{"inspection.keep_ports", c.Inspection.KeepPorts, []string{"all", "present", "added"}},
+		{"inspection.mask_secrets", c.Inspection.MaskSecrets, []string{"always", "never", "sensitive"}},
 		{"log.level", c.Log.Level, []string{"debug", "info", "warn", "error"}},
 		{"log.format", c.Log.Format, []string{"json", "text"}},
 	} {

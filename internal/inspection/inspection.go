@@ -1,9 +1,12 @@
 package inspection
 
-// What is found, and what the hooks of the original make of it (validate-interfaces,
-// ports, architecture, ramdisk-error).
+// What is found, and what is made of what a BMC says. What is made of a ramdisk's word
+// is in hooks.go.
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"net"
 	"net/netip"
@@ -11,6 +14,7 @@ import (
 	"strings"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/pyjson"
 )
 
 // Found is what an inspection has found on a node.
@@ -23,6 +27,8 @@ type Found struct {
 
 // Port is one of a node's network interfaces.
 type Port struct {
+	// Name is what the machine calls it.
+	Name     string
 	Address  string
 	ClientID string
 	// PXE says that the machine was booted by it.
@@ -33,64 +39,79 @@ type Port struct {
 type Made struct {
 	Properties map[string]any
 	// Ports are those that the node gets if nobody has them; All are those of its
-	// interfaces, which say which are booted by.
+	// interfaces, which say which are booted by, unless Booting says that nothing does.
 	Ports, All []Port
+	Booting    Word
+	// Keep are the addresses of the ports that a node keeps; nil keeps all.
+	Keep []string
 }
+
+// Word says whose word counts.
+type Word int
+
+const (
+	// Machine: what was found says by which ports a node is booted.
+	Machine Word = iota
+	// Row: it stays as the ports' rows have it.
+	Row
+)
 
 // essential are the properties that a node has to have once its BMC was asked.
 var essential = []string{"cpu_arch", "local_gb", "memory_mb"}
 
-// Make says what a node with these properties becomes. Errors: Invalid in the
-// original's words.
-func Make(node string, before map[string]any, f Found) (Made, error) {
-	m, err := f.make(node, before)
-	if err == nil || f.Properties != nil {
+// Make says what a node with these properties becomes by what its BMC has said.
+// Errors: Invalid in the original's words.
+func Make(node string, before map[string]any, f Found) (m Made, err error) {
+	if m.All, m.Ports, err = f.ports(node, AddPXE); err != nil {
 		return m, err
 	}
-	fault := faults.As(err)
-	return m, faults.Wrap(err, fault.Kind, fault.Code, "Failed to finish inspection: Failed to inspect hardware. Reason: failed to run inspection hooks: %s", fault.Message)
-}
-
-func (f Found) make(node string, before map[string]any) (m Made, err error) {
-	if said, _ := f.Plugin["error"].(string); said != "" {
-		return m, failure("Ramdisk reported error: %s", said)
-	}
-	if m.All, m.Ports, err = f.ports(node); err != nil {
-		return m, err
-	}
-	m.Properties = maps.Clone(before)
-	if m.Properties == nil {
-		m.Properties = map[string]any{}
-	}
+	m.Properties = cloned(before)
 	maps.Copy(m.Properties, f.Properties)
-	cpu, _ := f.Inventory["cpu"].(map[string]any)
-	arch, ok := cpu["architecture"].(string)
-	if !ok {
-		return m, invalid(node, "Inventory has malformed or missing CPU architecture information for node "+node+".")
+	if err := f.architecture(node, m.Properties); err != nil {
+		return m, err
 	}
-	m.Properties["cpu_arch"] = arch
-	if f.Properties != nil {
-		m.Properties["capabilities"] = f.capabilities(before)
-		if m.Properties["capabilities"] == nil {
-			delete(m.Properties, "capabilities")
+	if m.Properties["capabilities"] = f.capabilities(before); m.Properties["capabilities"] == nil {
+		delete(m.Properties, "capabilities")
+	}
+	var missing []string
+	for _, name := range essential {
+		if m.Properties[name] == nil {
+			missing = append(missing, name)
 		}
-		var missing []string
-		for _, name := range essential {
-			if m.Properties[name] == nil {
-				missing = append(missing, name)
-			}
-		}
-		if len(missing) > 0 {
-			return m, failure("Failed to discover the following properties: %s on node %s", strings.Join(missing, ", "), node)
-		}
+	}
+	if len(missing) > 0 {
+		return m, failure("Failed to discover the following properties: %s on node %s", strings.Join(missing, ", "), node)
 	}
 	return m, nil
 }
 
+// cloned are properties that may be changed.
+func cloned(before map[string]any) map[string]any {
+	if before == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(before)
+}
+
+// architecture is the processor's, which is a property.
+func (f Found) architecture(node string, properties map[string]any) error {
+	arch, ok := f.part("cpu")["architecture"].(string)
+	if !ok {
+		return invalid(node, fmt.Sprintf("Inventory has malformed or missing CPU architecture information: %s for node %s.", printed(f.Inventory["cpu"]), node))
+	}
+	properties["cpu_arch"] = arch
+	return nil
+}
+
+// part is an object of the inventory; empty for what is none.
+func (f Found) part(name string) map[string]any {
+	part, _ := f.Inventory[name].(map[string]any)
+	return part
+}
+
 // capabilities are a node's, with the boot mode that its BMC says unless it has one.
 func (f Found) capabilities(before map[string]any) any {
-	boot, _ := f.Inventory["boot"].(map[string]any)
-	mode, _ := boot["current_boot_mode"].(string)
+	mode, _ := f.part("boot")["current_boot_mode"].(string)
 	had, text := before["capabilities"].(string)
 	switch {
 	case mode == "" || !text && before["capabilities"] != nil:
@@ -103,16 +124,27 @@ func (f Found) capabilities(before map[string]any) any {
 	return had + ",boot_mode:" + mode
 }
 
+// AddPorts says which interfaces are worth a port.
+type AddPorts string
+
+const (
+	AddAll AddPorts = "all"
+	// AddActive: those with an IP address.
+	AddActive AddPorts = "active"
+	// AddPXE: the one that the machine was booted by, if that is known.
+	AddPXE AddPorts = "pxe"
+	// AddNone: none gets a port, though all are looked at.
+	AddNone AddPorts = "disabled"
+)
+
 // ports are the interfaces that have a hardware address, and those of them that are
-// worth a port: the one that the machine was booted by, if that is known.
-func (f Found) ports(node string) (all, worth []Port, err error) {
+// worth a port.
+func (f Found) ports(node string, add AddPorts) (all, worth []Port, err error) {
 	list, ok := f.Inventory["interfaces"].([]any)
 	if !ok {
 		return nil, nil, invalid(node, "no interfaces present in inventory")
 	}
-	boot, _ := f.Inventory["boot"].(map[string]any)
-	named, _ := boot["pxe_interface"].(string)
-	pxe := booted(named)
+	pxe := booted(text(f.part("boot")["pxe_interface"]))
 	for _, item := range list {
 		i, _ := item.(map[string]any)
 		name, _ := i["name"].(string)
@@ -120,17 +152,19 @@ func (f Found) ports(node string) (all, worth []Port, err error) {
 		if name == "" || !ok {
 			continue
 		}
-		port := Port{Address: address, ClientID: text(i["client_id"]), PXE: address == pxe}
+		ip := cmp.Or(text(i["ipv4_address"]), text(i["ipv6_address"]))
+		port := Port{Name: name, Address: address, ClientID: text(i["client_id"]), PXE: address == pxe}
 		all = append(all, port)
-		if local := name == "lo" || loopback(text(i["ipv4_address"])) || text(i["ipv4_address"]) == "" && loopback(text(i["ipv6_address"])); !local && (pxe == "" || port.PXE) {
-			worth = append(worth, port)
+		if name == "lo" || loopback(ip) || add == AddPXE && pxe != "" && !port.PXE || add == AddActive && ip == "" {
+			continue
 		}
+		worth = append(worth, port)
 	}
 	switch {
 	case len(all) == 0:
 		return nil, nil, invalid(node, "no valid network interfaces")
 	case len(worth) == 0:
-		return nil, nil, invalid(node, `no network interfaces match the configuration (add_ports set to "pxe")`)
+		return nil, nil, invalid(node, fmt.Sprintf(`no network interfaces match the configuration (add_ports set to "%s")`, add))
 	}
 	return all, worth, nil
 }
@@ -160,13 +194,29 @@ func loopback(said string) bool {
 	return err == nil && address.IsLoopback()
 }
 
+// printed is a value as the original prints it.
+func printed(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "None"
+	}
+	parsed, _, err := pyjson.Parse(text)
+	if err != nil {
+		return "None"
+	}
+	return pyjson.Str(parsed)
+}
+
 func text(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
+// inspectionFailure is the code of what an inspection fails by.
+const inspectionFailure = "HardwareInspectionFailure"
+
 func failure(format string, args ...any) error {
-	return faults.New(faults.Invalid, "HardwareInspectionFailure", "Failed to inspect hardware. Reason: "+format, args...)
+	return faults.New(faults.Invalid, inspectionFailure, "Failed to inspect hardware. Reason: "+format, args...)
 }
 
 func invalid(node, why string) error {

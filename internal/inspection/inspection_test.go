@@ -27,20 +27,15 @@ func TestMake(t *testing.T) {
 		{"name": "b", "mac_address": "aa:00:00:00:00:02", "client_id": "c"}, {"name": "c", "mac_address": "aa:00:00:00:00:03"}, {"mac_address": "aa:00:00:00:00:04"}, 5,
 		{"name": "d"}, {"name": "e", "mac_address": "aa-bb"}]`
 	for name, c := range map[string]struct{ before, inventory, plugin, properties, want string }{
-		"by its ramdisk": {`{"a": 1}`, nics + "," + cpu + `, "boot": {"pxe_interface": "01-aa-00-00-00-00-02"}`, `{}`, ``,
-			`map[a:1 cpu_arch:x86_64] [{aa:00:00:00:00:02 c true}]`},
-		"by its ramdisk, booted by nobody knows what": {`{}`, nics + "," + cpu, `{}`, ``, `map[cpu_arch:x86_64] [{aa:00:00:00:00:02 c false} {aa:00:00:00:00:03  false}]`},
-		"by its BMC":          {`{"local_gb": 1}`, nics + "," + cpu + `, "boot": {"current_boot_mode": "uefi"}`, `{}`, `{"memory_mb": 1024, "local_gb": 9}`, `map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:9 memory_mb:1024] [{aa:00:00:00:00:02 c false} {aa:00:00:00:00:03  false}]`},
-		"by its BMC, booting": {`{"capabilities": "a:b", "memory_mb": 5}`, nics + "," + cpu + `, "boot": {"current_boot_mode": "bios"}`, `{}`, `{"local_gb": 9}`, `map[capabilities:a:b,boot_mode:bios cpu_arch:x86_64 local_gb:9 memory_mb:5] [{aa:00:00:00:00:02 c false} {aa:00:00:00:00:03  false}]`},
-		"with its own mode":   {`{"capabilities": "boot_mode:uefi", "memory_mb": 5}`, nics + "," + cpu + `, "boot": {"current_boot_mode": "bios"}`, `{}`, `{"local_gb": 9}`, `map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:9 memory_mb:5] [{aa:00:00:00:00:02 c false} {aa:00:00:00:00:03  false}]`},
+		"by its BMC":          {`{"local_gb": 1}`, nics + "," + cpu + `, "boot": {"current_boot_mode": "uefi"}`, `{}`, `{"memory_mb": 1024, "local_gb": 9}`, `map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:9 memory_mb:1024] [{b aa:00:00:00:00:02 c false} {c aa:00:00:00:00:03  false}]`},
+		"by its BMC, booting": {`{"capabilities": "a:b", "memory_mb": 5}`, nics + "," + cpu + `, "boot": {"current_boot_mode": "bios"}`, `{}`, `{"local_gb": 9}`, `map[capabilities:a:b,boot_mode:bios cpu_arch:x86_64 local_gb:9 memory_mb:5] [{b aa:00:00:00:00:02 c false} {c aa:00:00:00:00:03  false}]`},
+		"with its own mode":   {`{"capabilities": "boot_mode:uefi", "memory_mb": 5}`, nics + "," + cpu + `, "boot": {"current_boot_mode": "bios"}`, `{}`, `{"local_gb": 9}`, `map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:9 memory_mb:5] [{b aa:00:00:00:00:02 c false} {c aa:00:00:00:00:03  false}]`},
 
 		"without memory":      {`{}`, nics + "," + cpu, `{}`, `{"local_gb": 9}`, `Failed to inspect hardware. Reason: Failed to discover the following properties: memory_mb on node n`},
 		"without interfaces":  {`{}`, cpu, `{}`, `{}`, `Inventory for node n is invalid: no interfaces present in inventory`},
 		"with useless ones":   {`{}`, `"interfaces": [{"name": "d"}], ` + cpu, `{}`, `{}`, `Inventory for node n is invalid: no valid network interfaces`},
 		"with one of its own": {`{}`, `"interfaces": [{"name": "lo", "mac_address": "00:00:00:00:00:01"}], ` + cpu, `{}`, `{}`, `Inventory for node n is invalid: no network interfaces match the configuration (add_ports set to "pxe")`},
-		"with an error": {`{}`, nics + "," + cpu, `{"error": "it burns"}`, ``,
-			`Failed to finish inspection: Failed to inspect hardware. Reason: failed to run inspection hooks: Failed to inspect hardware. Reason: Ramdisk reported error: it burns`},
-		"without a processor": {`{}`, nics, `{}`, `{}`, `Inventory for node n is invalid: Inventory has malformed or missing CPU architecture information for node n.`},
+		"without a processor": {`{}`, nics, `{}`, `{}`, `Inventory for node n is invalid: Inventory has malformed or missing CPU architecture information: None for node n.`},
 		"with hostile words": {`{}`, `"interfaces": {"a": []}, "boot": [], "cpu": "x"`, `{"error": {"a": 1}}`, `{}`,
 			`Inventory for node n is invalid: no interfaces present in inventory`},
 	} {

@@ -134,7 +134,7 @@ func Expect(box *secrets.Box, n *baremetal.Node, token string) (Internal, error)
 	}
 	delete(all["driver_internal_info"], tokenPath)
 	if token != "" {
-		known.Set(tokenPath[1:], "******")
+		known.Set(tokenPath[1:], Mask)
 		if all["driver_internal_info"] == nil {
 			all["driver_internal_info"] = map[string]any{}
 		}

@@ -262,7 +262,8 @@ const (
 	// StepInspect is a look at what a node is made of.
 	StepInspect = "inspect"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
-	// back, StepSettle the end of one that was lost, and of a move.
+	// back, StepSettle the end of one that was lost, of a move, and of what was found on a
+	// node.
 	StepResources = "resources"
 	StepRollback  = "rollback"
 	StepSettle    = "settle"
@@ -334,12 +335,12 @@ var specs = []Spec{
 	{Kind: NodeUndeploy, Resource: Node, Verb: "undeploy", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepTearDown, StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
-	{Kind: NodeInspect, Resource: Node, Verb: "inspect", Exclusive: true, Steps: []string{StepInspect}, Deadline: 2 * time.Hour},
+	{Kind: NodeInspect, Resource: Node, Verb: "inspect", Exclusive: true, PointOfNoReturn: StepSettle, Steps: []string{StepInspect, StepSettle}, Deadline: 2 * time.Hour},
 	{Kind: NodeAdopt, Resource: Node, Verb: "adopt", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
 	{Kind: NodeRescue, Resource: Node, Verb: "rescue", Exclusive: true, PointOfNoReturn: StepRescue, Steps: []string{StepPrepare, StepRescue}, Deadline: 2 * time.Hour},
 	{Kind: NodeUnrescue, Resource: Node, Verb: "unrescue", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepStart}, Deadline: time.Hour},
 	{Kind: NodeService, Resource: Node, Verb: "service", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepService, StepStart}, Deadline: cleanDeadline},
-	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepCommand, StepStart, StepRescue, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
+	{Kind: NodeRecover, Resource: Node, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepPower, StepCommand, StepStart, StepRescue, StepSettle, StepTearDown, StepClean}, Deadline: 24 * time.Hour},
 }
 
 // cleanDeadline is as long as a node may be held. What isn't held has the deadline

@@ -129,6 +129,10 @@ type AgentActivities interface {
 	// interfaces have, and what its ramdisk has. Errors: as Steps, and Invalid (a step that was asked for
 	// isn't there).
 	CleanPlan(context.Context, CleanPlanIn) (CleanPlanOut, error)
+	// Settle makes what the node's ramdisk has found the node's, its ports' and its
+	// inventory; what has become theirs already stays. It needs no ramdisk. Errors: Invalid
+	// (nothing can be made of it, or a rule says that it fails), Unavailable, Superseded.
+	Settle(context.Context, NodeIn) (struct{}, error)
 }
 
 // IsAgentUnreached says whether a ramdisk may answer yet that has not answered.
@@ -145,6 +149,7 @@ var (
 	agentStepsStep = conductorStep("agent.Steps")
 	agentCommand   = conductorStep("agent.Command")
 	agentCleanPlan = conductorStep("agent.CleanPlan")
+	agentSettle    = conductorStep("agent.Settle")
 )
 
 // Steps asks a node's ramdisk for its steps, by a conductor of its group.
@@ -160,4 +165,10 @@ func (agentSteps) Command(ctx workflow.Context, group string, in AgentCommandIn)
 // CleanPlan says by what a node is cleaned or serviced, by a conductor of its group.
 func (agentSteps) CleanPlan(ctx workflow.Context, group string, in CleanPlanIn) (CleanPlanOut, error) {
 	return call[CleanPlanOut](ctx, agentCleanPlan, ConductorQueue(group), in)
+}
+
+// Settle makes what a node's ramdisk has found the node's own, by a conductor of its group.
+func (agentSteps) Settle(ctx workflow.Context, group string, in NodeIn) error {
+	_, err := call[struct{}](ctx, agentSettle, ConductorQueue(group), in)
+	return err
 }

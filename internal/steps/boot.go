@@ -15,6 +15,8 @@ type BootRamdiskIn struct {
 	Fence Fence `json:"fence"`
 	// Rescue boots the ramdisk that rescues; otherwise the one that deploys.
 	Rescue bool `json:"rescue,omitempty"`
+	// Inspect has it tell what it finds, and be told nothing.
+	Inspect bool `json:"inspect,omitempty"`
 }
 
 // BootClearIn has a node start as it would by itself.

@@ -64,6 +64,11 @@ func inspecting(change ...func(*world)) func() *world {
 	return moving(operations.NodeInspect, provision.Inspecting, change...)
 }
 
+// discovering is one whose ramdisk is to tell it.
+func discovering(change ...func(*world)) func() *world {
+	return inspecting(append([]func(*world){func(w *world) { w.inspects = agentInspect }}, change...)...)
+}
+
 // undeploying is a node whose instance is taken away.
 func undeploying(change ...func(*world)) func() *world {
 	return moving(operations.NodeUndeploy, provision.Deleting, append([]func(*world){by(), func(w *world) { w.power = provision.PowerOn }}, change...)...)
@@ -215,6 +220,16 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "inspected though it isn't there", World: inspecting(func(w *world) { w.inspects = fakeInspect }), Ends: "done, manageable"},
 	{Name: "inspected, with a BMC that says nothing", World: inspecting(blind), Ends: "failed, inspect failed: it can't work"},
 	{Name: "inspected, and found to be nonsense", World: inspecting(func(w *world) { w.nonsense = true }), Ends: "failed, inspect failed: it can't work"},
+	{Name: "inspected by its ramdisk", World: discovering(), Ends: "done, manageable [settled]"},
+	{Name: "inspected by a ramdisk that is never heard", World: discovering(func(w *world) { w.silent = true }),
+		Ends: "failed, inspect failed: timeout reached while inspecting the node"},
+	{Name: "inspected by a ramdisk that can't be booted", World: discovering(broken),
+		Ends: "failed, inspect failed: Failed to inspect hardware. Reason: unable to start inspection: it can't work"},
+	{Name: "inspected by a ramdisk that finds nonsense", World: discovering(func(w *world) { w.nonsense = true }),
+		Ends: "failed, inspect failed: Failed to finish inspection: it can't work"},
+	{Name: "lost when its ramdisk inspected it", World: discovering(lostAt(operations.StepInspect), booted),
+		Ends: "done, inspect failed: The inspect was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "lost when what was found was settled", World: discovering(lostAt(operations.StepSettle), func(w *world) { w.found = true }), Ends: "done, manageable [settled]"},
 	{Name: "lost when it was inspected", World: inspecting(lostAt(operations.StepInspect)),
 		Ends: "done, inspect failed: The inspect was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "rebuilt", World: moving(operations.NodeRebuild, provision.Deploying), Ends: "done, power on, active"},
@@ -302,7 +317,8 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 			return !resumed(w) && strings.HasPrefix(end, "cancelled") && strings.Contains(end, ", active") == byRequest
 		}
 		late := w.disk || w.Kind == operations.NodeRescue && w.entered || step == "records.Finish"
-		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || w.Spec().PointOfNoReturn != "" && late || w.Spec().Forward()
+		ends := w.Spec().PointOfNoReturn != "" && (w.Kind != operations.NodeInspect || w.inspects == agentInspect)
+		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || ends && late || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
 	if strings.HasPrefix(s.Name, "the workflow is lost") && (strings.HasPrefix(end, "failed, clean failed") && strings.HasSuffix(end, ": "+byCleaning.givenUp.Message) ||

@@ -25,23 +25,9 @@ const changeTime = time.Minute
 // bootRamdisk starts the node's ramdisk under a step, in a working state of the
 // node, and waits in the state that belongs to it until the ramdisk has called back.
 func bootRamdisk(s *saga.Saga, step string, works, waits provision.State, in steps.BootRamdiskIn) error {
-	in.Fence = s.Fence
-	move := shown(s, works)
-	if !holds(s, operations.EffectRamdisk) {
-		move.Intend = []operations.Effect{{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID, Host: steps.ConductorQueue(s.Begun.Node.Group)}}
-	}
-	if err := s.Step(step, move); err != nil {
-		return err
-	}
-	err := onConductor(s, func(ctx workflow.Context) error {
-		return steps.Boot.Ramdisk(ctx, s.Begun.Node.Group, in)
-	})
-	act := "ramdisk"
-	if s.Begun.Recovers != nil {
-		act = "ramdisk again" // it is another one, of which the lost operation's knows nothing
-	}
+	err := insertRamdisk(s, step, works, in)
 	if err == nil {
-		err = bringTo(s, act, provision.PowerReboot)
+		err = bringTo(s, ramdiskAct(s), provision.PowerReboot)
 	}
 	if err == nil {
 		err = s.Step(step, shown(s, waits))
@@ -53,6 +39,29 @@ func bootRamdisk(s *saga.Saga, step string, works, waits provision.State, in ste
 		err = s.Step(step, shown(s, works))
 	}
 	return err
+}
+
+// insertRamdisk has the node start its ramdisk when it is turned on.
+func insertRamdisk(s *saga.Saga, step string, works provision.State, in steps.BootRamdiskIn) error {
+	in.Fence = s.Fence
+	move := shown(s, works)
+	if !holds(s, operations.EffectRamdisk) {
+		move.Intend = []operations.Effect{{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID, Host: steps.ConductorQueue(s.Begun.Node.Group)}}
+	}
+	if err := s.Step(step, move); err != nil {
+		return err
+	}
+	return onConductor(s, func(ctx workflow.Context) error {
+		return steps.Boot.Ramdisk(ctx, s.Begun.Node.Group, in)
+	})
+}
+
+// ramdiskAct names the start of the ramdisk.
+func ramdiskAct(s *saga.Saga) string {
+	if s.Begun.Recovers != nil {
+		return "ramdisk again" // it is another one, of which the lost operation's knows nothing
+	}
+	return "ramdisk"
 }
 
 // holds says whether the ledger has an effect of a kind.

@@ -15,7 +15,8 @@ package node
 //	manage     the node is in enroll
 //	provide,   the node is in clean failed
 //	clean
-//	inspect    the node is in inspect failed
+//	inspect    before the step settle the node is in inspect failed, and off if its ramdisk
+//	           was booted; from there on it is manageable
 //	deploy,    before the step start the node is in deploy failed, and off; from there
 //	rebuild    on it is started from its disk, and active
 //	rescue,    before the point of no return the node is in rescue failed or unrescue
@@ -54,7 +55,7 @@ var recoveries = map[operations.Kind]recovery{
 	operations.NodeManage:  {undone: failed}, operations.NodeProvide: {undone: failed}, operations.NodeClean: {undone: failed},
 	operations.NodeDeploy: {finish: startInstance, undone: failed}, operations.NodeRebuild: {finish: startInstance, undone: failed},
 	operations.NodeUndeploy: {finish: undeploy, undone: failed},
-	operations.NodeInspect:  {undone: failed},
+	operations.NodeInspect:  {finish: settle, undone: failed},
 	operations.NodeAdopt:    {finish: adoptLost, undone: failed},
 	operations.NodeRescue:   {finish: enter, undone: failed},
 	operations.NodeUnrescue: {finish: unrescue, undone: failed},

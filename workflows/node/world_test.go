@@ -45,6 +45,8 @@ type world struct {
 	// found says that something was found on it, and nonsense that nothing can be made of
 	// it.
 	found, nonsense bool
+	// expected says that what its ramdisk finds is expected.
+	expected bool
 	// was is where the node is in its life, steps are what it is cleaned by, and index
 	// which of them is being done. Looks is how often it has been looked at while it
 	// was held or waited; the third time somebody has said unhold, or it reported.
@@ -92,6 +94,12 @@ func (w *world) Brief(out *steps.BeginOut) {
 		if to := unheld[w.was.State]; to != "" {
 			w.was.State = to
 		}
+	}
+	if w.was.State == provision.InspectWait && w.ramdisk && !w.silent {
+		if !w.expected {
+			w.Broke("the ramdisk is listened to, and nobody knows by what it is known")
+		}
+		w.found, out.Node.Found = true, true
 	}
 	out.Node.ProvisionState = string(w.was.State)
 }
@@ -215,6 +223,17 @@ func (b bmc) Inspect(_ context.Context, in steps.NodeIn) (struct{}, error) {
 	})
 }
 
+func (b bmc) Expect(_ context.Context, in steps.NodeIn) (struct{}, error) {
+	w := b.w
+	return workflowtest.Fenced(w, "bmc.Expect", in.Fence, func() (out struct{}, err error) {
+		if w.blind {
+			return out, errBad
+		}
+		w.expected = true
+		return out, nil
+	})
+}
+
 // boot is what the machine is started from.
 type boot struct{ w *world }
 
@@ -223,6 +242,9 @@ func (b boot) Ramdisk(_ context.Context, in steps.BootRamdiskIn) (struct{}, erro
 	return workflowtest.Fenced(w, "boot.Ramdisk", in.Fence, func() (out struct{}, err error) {
 		if len(w.Effects) == 0 {
 			w.Broke("a medium was inserted before its line was written")
+		}
+		if inspects := w.Kind == operations.NodeInspect; in.Inspect != inspects {
+			w.Broke("a ramdisk is booted that inspects: %t", in.Inspect)
 		}
 		w.medium = true
 		return out, nil
@@ -309,6 +331,23 @@ func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentC
 		}
 		w.entered = in.Command == steps.FinalizeRescue
 		return steps.AgentCommandOut{State: steps.AgentDone}, nil
+	})
+}
+
+// Settle makes what was found the node's, once.
+func (a agent) Settle(_ context.Context, in steps.NodeIn) (struct{}, error) {
+	w := a.w
+	return workflowtest.Fenced(w, "agent.Settle", in.Fence, func() (out struct{}, err error) {
+		switch {
+		case w.medium || w.power != provision.PowerOff:
+			w.Broke("the ramdisk is there when what it has found is settled")
+		case w.nonsense:
+			return out, errBad
+		case w.found:
+			w.did = append(w.did, "settled")
+		}
+		w.found = false
+		return out, nil
 	})
 }
 

@@ -126,12 +126,27 @@ func (t *Table[T]) all(ctx context.Context, q store.Queryer, where string, args 
 	return collect(rows, t.targets)
 }
 
-// NodesByPorts gives the ids of the nodes that have one of the hardware addresses,
-// or whose BMC has one of the others.
-func NodesByPorts(ctx context.Context, q store.Queryer, macs, bmcs []string) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT node_uuid FROM baremetal.ports WHERE address = ANY ($1)
-		UNION SELECT uuid FROM baremetal.nodes WHERE cardinality($2::text[]) > 0 AND driver_internal_info -> 'lookup_bmc_addresses' ?| $2
-		LIMIT 2`, orNone(macs), orNone(bmcs))
+// NodesByPorts gives the ids of the nodes that have one of the hardware addresses.
+func NodesByPorts(ctx context.Context, q store.Queryer, macs []string) ([]string, error) {
+	return nodeIDs(ctx, q, `SELECT DISTINCT node_uuid FROM baremetal.ports WHERE address = ANY ($1) LIMIT 2`, orNone(macs))
+}
+
+// NodesToBeFound gives the ids of the nodes that are waited for with one of the hardware
+// addresses, by ports or by what their BMCs have told.
+func NodesToBeFound(ctx context.Context, q store.Queryer, macs []string) ([]string, error) {
+	return nodeIDs(ctx, q, `SELECT node_uuid FROM baremetal.ports WHERE address = ANY ($1)
+		UNION SELECT node_uuid FROM baremetal.findings WHERE addresses && $1 LIMIT 2`, orNone(macs))
+}
+
+// NodesByBMC gives the ids of the nodes whose ramdisk is waited for and whose BMC has one
+// of the addresses.
+func NodesByBMC(ctx context.Context, q store.Queryer, addresses []string) ([]string, error) {
+	return nodeIDs(ctx, q, `SELECT uuid FROM baremetal.nodes WHERE provision_state = 'inspect wait' AND driver_internal_info -> 'lookup_bmc_addresses' ?| $1
+		ORDER BY uuid LIMIT 1000`, orNone(addresses))
+}
+
+func nodeIDs(ctx context.Context, q store.Queryer, query string, addresses []string) ([]string, error) {
+	rows, err := q.Query(ctx, query, addresses)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

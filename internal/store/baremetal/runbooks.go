@@ -4,10 +4,12 @@ package baremetal
 // rules by which what an inspection finds is written down.
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/store"
 )
 
 // Runbook is a row of baremetal.runbooks; fields as in Node.
@@ -54,3 +56,9 @@ var InspectionRules = newTable("baremetal.inspection_rules", "InspectionRuleNotF
 		return faults.New(faults.Conflict, "InspectionRuleAlreadyExists", "A rule with UUID %s already exists.", i.UUID)
 	},
 })
+
+// MainRules are the rules that are carried out at an inspection, those of higher priority
+// first.
+func MainRules(ctx context.Context, q store.Queryer) ([]*InspectionRule, error) {
+	return InspectionRules.all(ctx, q, `t.phase = 'main' ORDER BY t.priority DESC, t.id`)
+}

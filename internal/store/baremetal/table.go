@@ -112,6 +112,17 @@ func (t *Table[T]) Update(ctx context.Context, tx store.Tx, row *T) error {
 	return t.translate(err, row)
 }
 
+// Writable are the columns that Update writes and clients know.
+func (t *Table[T]) Writable() []string {
+	var names []string
+	for _, c := range t.columns[1:] {
+		if c.sql == "" && !c.fixed && c.name != "created_at" && c.name != "updated_at" && c.name != "secrets" {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
 // Find gives the row with a uuid or, if byName, a name. Errors: NotFound in the
 // table's words.
 func (t *Table[T]) Find(ctx context.Context, q store.Queryer, ident string, byName bool) (*T, error) {
