@@ -116,7 +116,8 @@ func extend(row *pyjson.Object, fields, path []string, a map[string]any) error {
 	now, _ := at.Get(path[len(path)-1])
 	list, ok := now.([]any)
 	if now != nil && !ok {
-		return fmt.Errorf("Inspection rule action execution failed. Reason: Cannot extend non-list attribute %s with value %s", pyText(a["path"]), pyText(a["value"])) //nolint:staticcheck // the original's words
+		//lint:ignore ST1005 the original's words
+		return fmt.Errorf("Inspection rule action execution failed. Reason: Cannot extend non-list attribute %s with value %s", pyText(a["path"]), pyText(a["value"]))
 	}
 	at.Set(path[len(path)-1], added(list, a))
 	return nil
