@@ -89,7 +89,7 @@ type stack struct {
 }
 
 // patience is for what a stack does in a step; most take a second or two.
-const patience = 2 * time.Minute
+const patience = 90 * time.Second
 
 // run does what the scenario says and gives what was seen.
 func (s side) run(ctx context.Context, of *scenario) (*record, error) {
@@ -443,7 +443,7 @@ var unlike = []struct {
 	{regexp.MustCompile(`http://127\.0\.0\.1:\d+(/orchestration)?/v1`), "<heat>"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uuid>"},
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "<id>"},
-	{regexp.MustCompile(`-[a-z0-9]{12}\b`), "-<id>"},
+	{regexp.MustCompile(`([-/])[a-z0-9]{12}\b`), "$1<id>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+]00:00)?`), "<time>"},
 }
 

@@ -25,8 +25,8 @@ user_domain_id = default"
 transport_url = fake://
 auth_encryption_key = $(secret)
 region_name_for_services = $OS_REGION_NAME
-stack_user_domain_name = heat
-stack_domain_admin = heat_domain_admin
+stack_user_domain_name = original
+stack_domain_admin = original_domain_admin
 stack_domain_admin_password = $domain_password
 heat_metadata_server_url = http://127.0.0.1:$port
 heat_waitcondition_server_url = http://127.0.0.1:$port/v1/waitcondition
@@ -52,7 +52,7 @@ api_paste_config = $venv/etc/heat/api-paste.ini
 CONF
 )
 export OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default
-"$venv/bin/python" -W ignore "$here/role.py"
-"$venv/bin/heat-keystone-setup-domain" --stack-user-domain-name heat --stack-domain-admin heat_domain_admin \
+"$venv/bin/python" -W ignore "$here/prepare.py" "http://127.0.0.1:$port"
+"$venv/bin/heat-keystone-setup-domain" --stack-user-domain-name original --stack-domain-admin original_domain_admin \
     --stack-domain-admin-password "$domain_password" > "$folder/domain"
 exec "$venv/bin/python" -W ignore "$here/serve.py" "$folder/heat.conf" "$port"
