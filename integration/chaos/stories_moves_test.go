@@ -20,7 +20,7 @@ var (
 		anew(story{kind: operations.ServerConfirmResize, before: "VERIFY_RESIZE", after: "ACTIVE", lead: []operations.Kind{operations.ServerResize},
 			turn: "records.Begin"}, "destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done", "placement.Release"),
 		anew(story{kind: operations.ServerRevertResize, before: "VERIFY_RESIZE", after: "ACTIVE", lead: []operations.Kind{operations.ServerResize},
-			turn: "destroy.stop"}, "power.stop", "resize.define", "resize.start", "resize.done", "destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done",
+			turn: "destroy.stop"}, "power.freeze", "resize.define", "resize.start", "resize.done", "destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done",
 			"placement.Release"),
 		anew(story{kind: operations.ServerRescue, before: "ACTIVE", after: "RESCUE"}, "rescue.image", "rescue.disk", "rescue.start", "rescue.done"),
 		anew(story{kind: operations.ServerUnrescue, before: "RESCUE", after: "ACTIVE", lead: []operations.Kind{operations.ServerRescue},
