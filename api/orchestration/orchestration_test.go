@@ -6,6 +6,7 @@ package orchestration_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -72,7 +73,7 @@ func (t *trusts) CreateTrust(_ context.Context, who identity.Identity, _ ...stri
 	t.Lock()
 	defer t.Unlock()
 	t.of = append(t.of, who.UserID)
-	return "trust of " + who.UserID, nil
+	return fmt.Sprintf("trust %d of %s", len(t.of), who.UserID), nil
 }
 
 func (t *trusts) DeleteTrust(context.Context, string) error { return nil }
@@ -522,7 +523,7 @@ func TestTrusts(t *testing.T) {
 		t.Errorf("trusts of %v", c.trusts.of)
 	}
 	id := create("outside", "OS::Neutron::Net")
-	if got, err := store_.TrustOf(t.Context(), c.db.Pool, id); err != nil || got != "trust of alice" || len(c.trusts.of) != 1 {
+	if got, err := store_.TrustOf(t.Context(), c.db.Pool, id); err != nil || got != "trust 1 of alice" || len(c.trusts.of) != 1 {
 		t.Errorf("the trust is %q (%v)", got, err)
 	}
 	ending := func() []string {
@@ -535,6 +536,19 @@ func TestTrusts(t *testing.T) {
 	if ids := ending(); len(ids) != 0 {
 		t.Errorf("%v is to end", ids)
 	}
+	// One for a stack that is refused ends at once.
+	if status, _, _ := c.ask("bob", "POST", "/v1/p2/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Neutron::Net"}}}}`); status != 201 {
+		t.Fatal(status)
+	}
+	if status, _, _ := c.ask("bob", "POST", "/v1/p2/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Neutron::Net"}}}}`); status != 409 {
+		t.Errorf("another of the name: %d", status)
+	}
+	if ids := ending(); !slices.Equal(ids, []string{"trust 3 of bob"}) {
+		t.Errorf("%v are to end", ids)
+	}
+	if err := store_.DeleteTrust(t.Context(), c.db.Pool, "trust 3 of bob"); err != nil {
+		t.Fatal(err)
+	}
 	for _, statement := range []string{
 		`UPDATE orchestration.stacks SET deleted_at = now() WHERE name = 'outside'`,
 		`INSERT INTO orchestration.trusts (id, stack_id, created_at) VALUES ('unborn', gen_random_uuid(), now() - interval '1 hour'), ('young', gen_random_uuid(), now())`,
@@ -543,7 +557,7 @@ func TestTrusts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if ids := ending(); !slices.Equal(ids, []string{"unborn", "trust of alice"}) {
+	if ids := ending(); !slices.Equal(ids, []string{"unborn", "trust 1 of alice"}) {
 		t.Errorf("%v are to end", ids)
 	}
 	if err := store_.DeleteTrust(t.Context(), c.db.Pool, "unborn"); err != nil || len(ending()) != 1 {

@@ -249,7 +249,8 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.trust(r, s, next); err != nil {
+	refuse, err := a.trust(r, s, next)
+	if err != nil {
 		return nil, err
 	}
 	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
@@ -268,7 +269,7 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 		return a.start(r, tx, locked, operations.StackRestore, steps.TraversalInput{Template: template.ID, Previous: before, Snapshot: n.ID}, orchestration.ActionRestore)
 	})
 	if err != nil {
-		return nil, err
+		return nil, refuse(err)
 	}
 	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
 }

@@ -59,7 +59,8 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.trust(r, s, definition); err != nil {
+	refuse, err := a.trust(r, s, definition)
+	if err != nil {
 		return nil, err
 	}
 	kind := operations.StackCreate
@@ -82,7 +83,7 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, refuse(err)
 	}
 	a.offer(accepted)
 	links := linksOf(r, s)

@@ -84,7 +84,8 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 	if err != nil {
 		return nil, err
 	}
-	if err := a.trust(r, s, next); err != nil {
+	refuse, err := a.trust(r, s, next)
+	if err != nil {
 		return nil, err
 	}
 	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
@@ -102,7 +103,7 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 		return a.start(r, tx, locked, operations.StackUpdate, steps.TraversalInput{Template: template.ID, Previous: before}, orchestration.ActionUpdate)
 	})
 	if err != nil {
-		return nil, err
+		return nil, refuse(err)
 	}
 	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/store/orchestration"
@@ -19,22 +20,30 @@ type Trusts interface {
 }
 
 // trust has the caller let us make the resources of a stack, if it has any that
-// are outside and there is no such trust. One whose stack doesn't come to be is
-// ended by the control worker.
-func (a *API) trust(r *rest.Request, s *orchestration.Stack, d *stacks.Definition) error {
+// are outside and there is no such trust. It gives what ends that again if the
+// request is refused, and gives that refusal; one of which nobody knows whether its
+// stack comes to be, and doesn't, is ended by the control worker.
+func (a *API) trust(r *rest.Request, s *orchestration.Stack, d *stacks.Definition) (refuse func(error) error, err error) {
+	refuse = func(why error) error { return why }
 	if a.Trusts == nil || !d.Outside() {
-		return nil
+		return refuse, nil
 	}
 	has, err := orchestration.TrustOf(r.Context(), a.DB.Pool, s.ID)
 	if err != nil || has != "" {
-		return err
+		return refuse, err
 	}
 	id, err := a.Trusts.CreateTrust(r.Context(), r.Identity)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	ctx := context.WithoutCancel(r.Context())
 	if err := orchestration.InsertTrust(r.Context(), a.DB.Pool, s.ID, id); err != nil {
-		return errors.Join(err, a.Trusts.DeleteTrust(context.WithoutCancel(r.Context()), id))
+		return nil, errors.Join(err, a.Trusts.DeleteTrust(ctx, id))
 	}
-	return nil
+	return func(why error) error {
+		if faults.As(why).Kind == faults.Unavailable {
+			return why
+		}
+		return errors.Join(why, orchestration.EndTrust(ctx, a.DB.Pool, id))
+	}, nil
 }

@@ -29,7 +29,7 @@ func TrustOf(ctx context.Context, q store.Queryer, stackID string) (id string, e
 			SELECT id, parent_id, 0 AS distance FROM orchestration.stacks WHERE id = $1
 			UNION ALL SELECT s.id, s.parent_id, distance + 1 FROM orchestration.stacks s JOIN above ON s.id = above.parent_id
 		)
-		SELECT t.id FROM orchestration.trusts t JOIN above ON above.id = t.stack_id ORDER BY distance, t.created_at DESC LIMIT 1`, stackID).Scan(&id)
+		SELECT t.id FROM orchestration.trusts t JOIN above ON above.id = t.stack_id WHERE t.created_at > '-infinity' ORDER BY distance, t.created_at DESC LIMIT 1`, stackID).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
@@ -39,13 +39,21 @@ func TrustOf(ctx context.Context, q store.Queryer, stackID string) (id string, e
 	return id, nil
 }
 
+// EndTrust has a trust be ended whose stack is not to be.
+func EndTrust(ctx context.Context, q store.Queryer, id string) error {
+	if _, err := q.Exec(ctx, `UPDATE orchestration.trusts SET created_at = '-infinity' WHERE id = $1`, id); err != nil {
+		return fmt.Errorf("end trust: %w", store.Translate(err))
+	}
+	return nil
+}
+
 // TrustsToEnd are some trusts of stacks that are deleted, or that have not come to
 // be for a while.
 func TrustsToEnd(ctx context.Context, q store.Queryer, unborn time.Duration) ([]string, error) {
 	const atOnce = 100
 	rows, err := q.Query(ctx, `
 		SELECT t.id FROM orchestration.trusts t LEFT JOIN orchestration.stacks s ON s.id = t.stack_id
-		WHERE s.deleted_at IS NOT NULL OR s.id IS NULL AND t.created_at < now() - make_interval(secs => $1)
+		WHERE s.deleted_at IS NOT NULL OR t.created_at = '-infinity' OR s.id IS NULL AND t.created_at < now() - make_interval(secs => $1)
 		ORDER BY t.created_at LIMIT $2`, unborn.Seconds(), atOnce)
 	if err != nil {
 		return nil, fmt.Errorf("trusts: %w", store.Translate(err))
