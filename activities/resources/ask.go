@@ -83,6 +83,19 @@ func (s *shift) require(r *orchestration.Resource) error {
 	return nil
 }
 
+// requireToo has a resource that is about to be made or changed need what it is to need
+// besides what it has needed until now: it may be taken back half-way.
+func (s *shift) requireToo(r *orchestration.Resource) error {
+	before := r.Requires
+	if err := s.require(r); err != nil {
+		return err
+	}
+	r.Requires = append(r.Requires, before...)
+	slices.Sort(r.Requires)
+	r.Requires = slices.Compact(r.Requires)
+	return nil
+}
+
 // ask compares a resource with what the template says of it, and gives the row that
 // is to be made or changed: itself, or one that takes its place; nil if there is
 // nothing to do, or it can't be done.
@@ -131,7 +144,7 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	if err := s.resolve(r, state, def); err != nil {
 		return nil, err
 	}
-	if len(names) == 0 && !s.definition.Nests(def) {
+	if len(names) == 0 && !s.definition.Nests(def) && !s.returns(r) {
 		r.DoneIn = s.traversal
 		s.out.Done = append(s.out.Done, id)
 		s.keep(r)
@@ -143,7 +156,7 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	}
 	state.Data.Set(changingKey, list)
 	s.show(r, orchestration.ActionUpdate)
-	return r, nil
+	return r, s.requireToo(r)
 }
 
 // made is a row that nothing was done for yet, about to be made; nil if what the
@@ -162,7 +175,7 @@ func (s *shift) made(id int64, r *orchestration.Resource, def *hot.Resource) (*o
 		s.fail(id, r, err)
 		return nil, nil
 	}
-	return r, nil
+	return r, s.requireToo(r)
 }
 
 // resolve works out what the template says of a resource, as things are now.

@@ -37,6 +37,13 @@ type Replacer interface {
 	Replaces(before, asked *value.Map, changed []string) bool
 }
 
+// Returner is a Type that lets go of something for what takes its place.
+type Returner interface {
+	// Return gives it to the resource again, when that takes its place back from the
+	// call's Before. It is called before Update.
+	Return(ctx context.Context, c *Call) (wait time.Duration, err error)
+}
+
 // Checker is a Type that can say whether what it made is still as it should be.
 type Checker interface {
 	// Check looks, and brings Attributes up to date. An error says what is wrong.
@@ -91,6 +98,9 @@ type Call struct {
 	// Reference is what get_resource gives; nil is the physical id.
 	Reference any
 
+	// Before is what has had the resource's place until now; nil is nothing.
+	Before *Before
+
 	// Copy names the resource's copy in a snapshot among all there are, Kept is what the
 	// type keeps of it.
 	Copy string
@@ -107,6 +117,9 @@ type Call struct {
 	// around is what a nested stack has to know of its parent.
 	around
 }
+
+// Before is a resource of which another takes the place, or takes it back.
+type Before struct{ Mark, PhysicalID string }
 
 // Types are the types that there are, by name.
 type Types map[string]Type

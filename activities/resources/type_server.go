@@ -31,6 +31,19 @@ func (t Server) Create(ctx context.Context, c *Call) (time.Duration, error) {
 		return 0, err
 	}
 	defer restore()
+	if c.PhysicalID == "" && c.Before != nil && c.Before.PhysicalID != "" {
+		w, err := t.begin(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		ports, err := w.givenPorts(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if wait, err := w.takeOver(ctx, ports, c.Before.PhysicalID); wait > 0 || err != nil {
+			return wait, err
+		}
+	}
 	wait, err := t.REST.Create(ctx, c)
 	if wait == 0 && err == nil {
 		addresses(c)

@@ -4,6 +4,7 @@ package resources_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast.dev/internal/hot"
@@ -142,5 +143,41 @@ func TestBack(t *testing.T) {
 	brief, err := orchestration.Brief(t.Context(), w.db.Pool, w.stack.ID)
 	if err != nil || brief.Reason != "why" {
 		t.Errorf("it is told to take back %+v, %v", brief, err)
+	}
+}
+
+// What is changed to use another resource uses both until that is done: an update that
+// is taken back half-way takes neither away before.
+func TestHalfwayUsesBoth(t *testing.T) {
+	t.Parallel()
+	const template = `
+heat_template_version: 2021-04-16
+resources:
+  used: {type: OS::Heat::RandomString, properties: {length: 5}}
+  uses: {type: OS::Heat::TestResource, properties: {value: {get_attr: [used, value]}, action_wait_secs: {update: 600}}}
+`
+	w := newWorld(t, template)
+	w.made()
+	was := w.rows()["used"].ID
+	w.ask(strings.Replace(template, "5", "6", 1))
+	w.follow(steps.Make)
+	heir, uses := w.rows()["used"].ID, w.rows()["uses"]
+	if want := []int64{was, heir}; uses.Status != "IN_PROGRESS" || !slices.Equal(uses.Requires, want) {
+		t.Errorf("it is %s and uses %v, want %v", uses.Status, uses.Requires, want)
+	}
+	if _, err := w.records().Advance(t.Context(), steps.AdvanceIn{Fence: w.fence, Step: operations.StepRollback, Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	plan := w.plan(steps.Back)
+	waits := map[int64]bool{-heir: true} // what comes before the heir is taken away
+	for range plan.IDs {
+		for node, id := range plan.IDs {
+			for _, need := range plan.Needs[node] {
+				waits[plan.IDs[need]] = waits[plan.IDs[need]] || waits[id]
+			}
+		}
+	}
+	if !waits[uses.ID] {
+		t.Errorf("%v: what has taken the place is taken away before it is used no more: %v", plan.IDs, plan.Needs)
 	}
 }

@@ -265,7 +265,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 			return nil, err
 		}
 	}
-	c := &Call{Name: r.Name, Mark: orchestration.MarkOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID,
+	c := &Call{Name: r.Name, Mark: orchestration.MarkOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID, Before: s.predecessor(r),
 		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
 		Copy: copyOf(orchestration.MarkOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
@@ -281,6 +281,22 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 
 // making are the actions by which there comes to be what a resource is.
 var making = []string{orchestration.ActionCreate, orchestration.ActionAdopt}
+
+// predecessor is what has had a resource's place, and is there still.
+func (s *shift) predecessor(r *orchestration.Resource) *Before {
+	b := s.rows[r.Replaces]
+	if b == nil {
+		return nil
+	}
+	return &Before{Mark: orchestration.MarkOf(s.stack, b), PhysicalID: b.PhysicalID}
+}
+
+// returns says that a resource takes its place back, and then is given again what it
+// has let go of.
+func (s *shift) returns(r *orchestration.Resource) bool {
+	_, returner := s.o.Types[r.Carrier()].(Returner)
+	return s.phase == steps.Back && returner && s.rows[r.Replaces] != nil
+}
 
 // stays says of a row of before that it is a resource of the template still.
 func (s *shift) stays(r *orchestration.Resource) bool {
@@ -311,6 +327,11 @@ func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, err
 		return t.Delete(ctx, c)
 	case c.Action == orchestration.ActionAdopt:
 		return adopt(ctx, t, c)
+	case c.Action == orchestration.ActionUpdate && s.returns(r):
+		if wait, err := t.(Returner).Return(ctx, c); wait > 0 || err != nil {
+			return wait, err
+		}
+		return t.Update(ctx, c, changing(c.Data))
 	case c.Action == orchestration.ActionUpdate:
 		return t.Update(ctx, c, changing(c.Data))
 	}

@@ -57,11 +57,12 @@ func Resources(ctx context.Context, q store.Queryer, stackID string) ([]*Resourc
 }
 
 // ResourcesWithNeeds are the resources of some ids, those that they need, what
-// replaces them, and all of some names.
+// replaces them and what they replace, and all of some names.
 func ResourcesWithNeeds(ctx context.Context, q store.Queryer, stackID string, ids []int64, names ...string) ([]*Resource, error) {
 	return resourcesOf(ctx, q, `WHERE r.stack_id = $1 AND (r.id = ANY ($2)
 		OR r.name = ANY ($3)
 		OR r.id IN (SELECT unnest(n.requires) FROM orchestration.resources n WHERE n.id = ANY ($2))
+		OR r.id IN (SELECT n.replaces FROM orchestration.resources n WHERE n.id = ANY ($2))
 		OR r.replaces = ANY ($2)) ORDER BY r.id`, stackID, ids, names)
 }
 
