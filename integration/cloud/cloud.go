@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,6 +129,7 @@ func Start(t testing.TB, o Options) *Cloud {
 	// Registered first and so run last: by then every log is complete.
 	t.Cleanup(c.printLogs)
 	c.pair = testenv.Private(t)
+	c.url = "http://" + c.address()
 	over := map[string]any{}
 	if o.BootImage != "" {
 		over = overLibvirt()
@@ -171,10 +173,10 @@ var loopback = []string{"127.0.0.0/8"}
 
 // configure writes the configuration and describes the processes.
 func (c *Cloud) configure(over map[string]any) {
-	api, link, images := c.address(), c.address(), c.address()
+	api, link, images := strings.TrimPrefix(c.url, "http://"), c.address(), c.address()
 	telemetry := map[Name]string{API: c.address(), Control: c.address(), Host: c.address(), Conductor: c.address()}
 	temporal, namespace := c.pair.Temporal()
-	c.url, c.telemetry = "http://"+api, telemetry
+	c.telemetry = telemetry
 	flat := map[string]any{
 		"database.dsn":                c.pair.DSN(),
 		"database.max_connections":    16,

@@ -90,6 +90,7 @@ func (c *Cloud) companions() *companions {
 		},
 		Services: []identity.SeedService{
 			{Type: "identity", Name: "keystone", URL: s.identity()},
+			{Type: "compute", Name: "nova", URL: c.url + "/v2.1"},
 			{Type: "image", Name: "glance", URL: s.images()},
 			{Type: "network", Name: "neutron", URL: s.networks()},
 			{Type: "block-storage", Name: "cinder", URL: s.volumes()},
@@ -208,6 +209,16 @@ func (c *Cloud) Networks(ctx context.Context, method, path string, in, out any) 
 // Volumes is like Images.
 func (c *Cloud) Volumes(ctx context.Context, method, path string, in, out any) error {
 	return c.services.ask(ctx, UserToken, method, c.services.volumes()+path, in, out)
+}
+
+// NetworksOfAll is like Networks, as an administrator.
+func (c *Cloud) NetworksOfAll(ctx context.Context, method, path string, in, out any) error {
+	return c.services.ask(ctx, AdminToken, method, c.services.networks()+"/v2.0"+path, in, out)
+}
+
+// Identity is like NetworksOfAll.
+func (c *Cloud) Identity(ctx context.Context, method, path string, in, out any) error {
+	return c.services.ask(ctx, AdminToken, method, c.services.identity()+path, in, out)
 }
 
 func (s *companions) ask(ctx context.Context, token, method, url string, in, out any) error {
