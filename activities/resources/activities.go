@@ -77,6 +77,8 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 	a.o.Types["AWS::CloudFormation::WaitCondition"] = waitCondition{a, amazonWords}
 	a.o.Types["OS::Heat::ResourceGroup"] = nested{Activities: a, made: groupMade, rolls: groupRolls, read: readGroup}
 	a.o.Types["OS::Heat::AutoScalingGroup"] = nested{Activities: a, made: scalingMade, rolls: scalingRolls, read: readScaling}
+	a.o.Types["OS::Heat::InstanceGroup"] = nested{Activities: a, made: a.instancesMade, rolls: a.instancesRoll, read: readInstances}
+	a.o.Types["AWS::AutoScaling::LaunchConfiguration"] = launch{}
 	a.o.Types["OS::Heat::ScalingPolicy"] = scalingPolicy{user}
 	a.o.Types["OS::Heat::AccessPolicy"] = None{}
 	a.o.Types["OS::Heat::ResourceChain"] = nested{Activities: a, made: chainMade, read: readChain}

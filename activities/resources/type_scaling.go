@@ -37,14 +37,18 @@ func scalingRolls(c *Call, now become) (r rolling, err error) {
 	return r, nil
 }
 
-// scalingMade has the members that stay and others of names of their own. The oldest
-// go, and before them those that have failed. A group that is adopted has those that
-// are left, of the names that they had.
+// scalingMade has the members that stay and others of names of their own.
 func scalingMade(c *Call, now become, b batch, most int) (*stacks.Nested, error) {
-	members := now.members()
 	if b == whole {
 		b.members, b.fresh = scalingSize(c, now), 0
 	}
+	return membersMade(c, now, b, most, stacks.ScaledMember(c.Properties))
+}
+
+// membersMade has members be as they are asked to be after a batch. The oldest go, and
+// before them those that have failed. A group that is adopted has those that are left,
+// of the names that they had.
+func membersMade(c *Call, now become, b batch, most int, asked *value.Map) (*stacks.Nested, error) {
 	name := shortID
 	if c.Action == orchestration.ActionAdopt {
 		left := c.resourcesLeft().Keys()
@@ -57,8 +61,7 @@ func scalingMade(c *Call, now become, b batch, most int) (*stacks.Nested, error)
 	if b.members > most {
 		return nil, tooMany()
 	}
-	asked := stacks.ScaledMember(c.Properties)
-	return now.made(b.of(members, name, func(string) *value.Map { return asked }))
+	return now.made(b.of(now.members(), name, func(string) *value.Map { return asked }))
 }
 
 // scalingSize is how many members the properties say that there are: as many as are

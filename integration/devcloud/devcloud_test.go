@@ -188,5 +188,6 @@ func TestDevelopmentCloud(t *testing.T) {
 	second.awaitActive(old)   // the same data
 	second.awaitActive(young) // and what was in flight
 	second.ask(http.MethodDelete, second.compute+"/servers/"+old, "", http.StatusNoContent)
+	signalled(second)
 	second.interrupt()
 }

@@ -85,7 +85,7 @@ type Nested struct {
 
 // nests says whether resources of a type are stacks.
 func nests(t *resourcetype.Type) bool {
-	return t.Template != "" || slices.Contains([]string{groupClass, scalingClass, chainClass, stackClass}, t.Class)
+	return t.Template != "" || slices.Contains([]string{groupClass, scalingClass, instanceClass, chainClass, stackClass}, t.Class)
 }
 
 // family is what a stack and those nested in it have in common: templates of their
@@ -191,6 +191,8 @@ func (d *Definition) NestedOf(r *hot.Resource, t *resourcetype.Type, properties 
 			return nil, nil
 		}
 		return Made(MembersTemplate(value.NewMap("member", ScaledMember(properties))))
+	case t.Class == instanceClass:
+		return d.instanceOf(r, properties)
 	case t.Class == chainClass:
 		if types, _ := properties.Get("resources"); !value.Truth(types) {
 			return nil, nil

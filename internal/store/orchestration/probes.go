@@ -27,4 +27,9 @@ var Probes = []engine.Probe{
 		"A stack is deleted, and what it had is still there, or may be.",
 		`SELECT r.stack_id::text, format('%s %s', r.type, r.name) FROM orchestration.resources r
 			JOIN orchestration.stacks s ON s.id = r.stack_id WHERE s.deleted_at IS NOT NULL`),
+	engine.Query("identity-of-deleted-stack",
+		"A stack was deleted an hour ago, and Keystone still has its users' project or a trust for it.",
+		`SELECT s.id::text, format('%s of %s', what, s.name) FROM orchestration.stacks s
+			JOIN (SELECT stack_id, 'project ' || name AS what FROM orchestration.user_projects UNION ALL SELECT stack_id, 'trust ' || id FROM orchestration.trusts) k ON k.stack_id = s.id
+			WHERE s.deleted_at < now() - interval '1 hour'`),
 }
