@@ -71,7 +71,7 @@ func (p *process) stackResources() (*resources.Activities, func(context.Context)
 			return nil, nil, err
 		}
 		o.Cloud = &openstack.Owners{Keystone: keystone, Region: p.cfg.OpenStack.Region}
-		ends := workers.StackIdentities{DB: p.db, EndTrust: keystone.DeleteTrust, Log: p.log}
+		ends := workers.StackIdentities{DB: p.db, EndTrust: keystone.DeleteTrust, EndTrustUntil: keystone.DeleteTrustUntil, Unborn: 2 * p.cfg.API.RequestTimeout, Log: p.log}
 		if users := p.stackUsers(keystone); users != nil {
 			o.Users, ends.EndProject = users, users.EndProject
 		}

@@ -18,17 +18,18 @@ type StackIdentities struct {
 	DB *store.DB
 	// EndTrust ends a trust, EndProject takes a project away, by its name where its id
 	// is empty; one that is gone is no error. A nil one leaves them for later.
-	EndTrust   func(ctx context.Context, id string) error
-	EndProject func(ctx context.Context, name, id string) error
-	Log        *slog.Logger
+	// EndTrustUntil ends the one of a user that is good until a time.
+	EndTrust      func(ctx context.Context, id string) error
+	EndTrustUntil func(ctx context.Context, trustorID string, goodUntil time.Time) error
+	EndProject    func(ctx context.Context, name, id string) error
+	// Unborn is how long a stack may take to be there after its trust, and a trust after
+	// it was asked for: longer than any request.
+	Unborn time.Duration
+	Log    *slog.Logger
 }
 
-const (
-	// identitiesEvery is how often it is looked for such things.
-	identitiesEvery = 5 * time.Second
-	// trustsUnborn is how long a stack may take to be there after its trust.
-	trustsUnborn = 10 * time.Minute
-)
+// identitiesEvery is how often it is looked for such things.
+const identitiesEvery = 5 * time.Second
 
 // Run looks until ctx ends.
 func (i StackIdentities) Run(ctx context.Context) {
@@ -48,18 +49,34 @@ func (i StackIdentities) Run(ctx context.Context) {
 
 // Once ends what is to be ended now. What has ended is forgotten.
 func (i StackIdentities) Once(ctx context.Context) error {
-	return errors.Join(i.trusts(ctx), i.projects(ctx))
+	return errors.Join(i.trusts(ctx), i.unheard(ctx), i.projects(ctx))
 }
 
 func (i StackIdentities) trusts(ctx context.Context) error {
 	if i.EndTrust == nil {
 		return nil
 	}
-	ids, err := orchestration.TrustsToEnd(ctx, i.DB.Pool, trustsUnborn)
+	ids, err := orchestration.TrustsToEnd(ctx, i.DB.Pool, i.Unborn)
 	for _, id := range ids {
 		one := i.EndTrust(ctx, id)
 		if one == nil {
 			one = orchestration.DeleteTrust(ctx, i.DB.Pool, id)
+		}
+		err = errors.Join(err, one)
+	}
+	return err
+}
+
+// unheard ends trusts of which nobody has heard whether they were given.
+func (i StackIdentities) unheard(ctx context.Context) error {
+	if i.EndTrustUntil == nil {
+		return nil
+	}
+	all, err := orchestration.TrustsUnheard(ctx, i.DB.Pool, i.Unborn)
+	for _, asked := range all {
+		one := i.EndTrustUntil(ctx, asked.TrustorID, asked.GoodUntil)
+		if one == nil {
+			one = orchestration.ForgetAsked(ctx, i.DB.Pool, asked.GoodUntil)
 		}
 		err = errors.Join(err, one)
 	}

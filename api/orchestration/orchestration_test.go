@@ -23,6 +23,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/resourcetype"
@@ -66,12 +67,16 @@ type cloud struct {
 // trusts are given by users and never ended.
 type trusts struct {
 	sync.Mutex
-	of []string
+	of   []string
+	fail bool
 }
 
-func (t *trusts) CreateTrust(_ context.Context, who identity.Identity, _ ...string) (string, error) {
+func (t *trusts) CreateTrust(_ context.Context, who identity.Identity, _ time.Time, _ ...string) (string, error) {
 	t.Lock()
 	defer t.Unlock()
+	if t.fail {
+		return "", faults.New(faults.Unavailable, "KeystoneUnavailable", "no answer")
+	}
 	t.of = append(t.of, who.UserID)
 	return fmt.Sprintf("trust %d of %s", len(t.of), who.UserID), nil
 }
@@ -559,6 +564,23 @@ func TestTrusts(t *testing.T) {
 	}
 	if ids := ending(); !slices.Equal(ids, []string{"unborn", "trust 1 of alice"}) {
 		t.Errorf("%v are to end", ids)
+	}
+	if unheard, err := store_.TrustsUnheard(t.Context(), c.db.Pool, 0); err != nil || len(unheard) != 0 {
+		t.Errorf("nobody has heard of %v (%v)", unheard, err)
+	}
+	c.trusts.fail = true
+	if status, _, _ := c.ask("bob", "POST", "/v1/p2/stacks", `{"stack_name": "b", "template": {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Neutron::Net"}}}}`); status != 503 {
+		t.Errorf("without an answer: %d", status)
+	}
+	unheard, err := store_.TrustsUnheard(t.Context(), c.db.Pool, 0)
+	if err != nil || len(unheard) != 1 || unheard[0].TrustorID != "bob" || unheard[0].GoodUntil.Year() < 2100 {
+		t.Fatalf("nobody has heard of %v (%v)", unheard, err)
+	}
+	if err := store_.ForgetAsked(t.Context(), c.db.Pool, unheard[0].GoodUntil); err != nil {
+		t.Fatal(err)
+	}
+	if err := store_.InsertTrust(t.Context(), c.db.Pool, id, "late", unheard[0].GoodUntil); !faults.Is(err, faults.Unavailable) {
+		t.Errorf("one that is heard of too late: %v", err)
 	}
 	if err := store_.DeleteTrust(t.Context(), c.db.Pool, "unborn"); err != nil || len(ending()) != 1 {
 		t.Errorf("%v, %v", err, ending())

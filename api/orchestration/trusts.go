@@ -5,6 +5,7 @@ package orchestration
 import (
 	"context"
 	"errors"
+	"time"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
@@ -15,14 +16,14 @@ import (
 
 // Trusts has users trust us. Errors: Unavailable, and whatever keeps a user from it.
 type Trusts interface {
-	CreateTrust(ctx context.Context, who identity.Identity, roles ...string) (id string, err error)
+	CreateTrust(ctx context.Context, who identity.Identity, goodUntil time.Time, roles ...string) (id string, err error)
 	DeleteTrust(ctx context.Context, id string) error
 }
 
 // trust has the caller let us make the resources of a stack, if it has any that
 // are outside and there is no such trust. It gives what ends that again if the
-// request is refused, and gives that refusal; one of which nobody knows whether its
-// stack comes to be, and doesn't, is ended by the control worker.
+// request is refused, and gives that refusal; one of which nobody knows whether it was
+// given, or whether its stack comes to be, is ended by the control worker.
 func (a *API) trust(r *rest.Request, s *orchestration.Stack, d *stacks.Definition) (refuse func(error) error, err error) {
 	refuse = func(why error) error { return why }
 	if a.Trusts == nil || !d.Outside() {
@@ -32,12 +33,16 @@ func (a *API) trust(r *rest.Request, s *orchestration.Stack, d *stacks.Definitio
 	if err != nil || has != "" {
 		return refuse, err
 	}
-	id, err := a.Trusts.CreateTrust(r.Context(), r.Identity)
+	goodUntil, err := orchestration.AskTrust(r.Context(), a.DB.Pool, r.Identity.UserID)
+	if err != nil {
+		return nil, err
+	}
+	id, err := a.Trusts.CreateTrust(r.Context(), r.Identity, goodUntil)
 	if err != nil {
 		return nil, err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if err := orchestration.InsertTrust(r.Context(), a.DB.Pool, s.ID, id); err != nil {
+	if err := orchestration.InsertTrust(r.Context(), a.DB.Pool, s.ID, id, goodUntil); err != nil {
 		return nil, errors.Join(err, a.Trusts.DeleteTrust(ctx, id))
 	}
 	return func(why error) error {

@@ -303,7 +303,7 @@ func applicationCredential(w *world) {
 	// It is restricted: it can't make others, nor trusts.
 	_, _, err = w.keystone.CreateApplicationCredential(w.t.Context(), by, "by-itself")
 	w.wantKind(err, faults.Forbidden, "")
-	_, err = w.keystone.CreateTrust(w.t.Context(), by)
+	_, err = w.keystone.CreateTrust(w.t.Context(), by, time.Time{})
 	w.wantKind(err, faults.Forbidden, "")
 	// Names are the user's own.
 	_, _, err = w.keystone.CreateApplicationCredential(w.t.Context(), who, "by-holdfast")
@@ -352,7 +352,7 @@ func accessRules(w *world) {
 func trustGiven(w *world) {
 	ctx := w.t.Context()
 	who := w.who(w.token(w.inProject(w.user.ID)))
-	id, err := w.keystone.CreateTrust(ctx, who)
+	id, err := w.keystone.CreateTrust(ctx, who, time.Time{})
 	w.must(err)
 	given, err := w.keystone.Trusts(ctx, w.user.ID)
 	w.must(err)
@@ -378,13 +378,28 @@ func trustGiven(w *world) {
 	if err != nil || len(given) != 0 {
 		w.t.Errorf("trusts after the delete: %v %v", given, err)
 	}
+
+	// One of which nobody has heard is found by the time until which it is good.
+	goodUntil := time.Date(2150, 5, 6, 7, 8, 9, 123_000_000, time.UTC)
+	_, err = w.keystone.CreateTrust(ctx, who, goodUntil)
+	w.must(err)
+	other, err := w.keystone.CreateTrust(ctx, who, goodUntil.Add(time.Millisecond))
+	w.must(err)
+	for range 2 {
+		w.must(w.keystone.DeleteTrustUntil(ctx, w.user.ID, goodUntil))
+	}
+	given, err = w.keystone.Trusts(ctx, w.user.ID)
+	if err != nil || len(given) != 1 || given[0].ID != other {
+		w.t.Errorf("trusts %v %v, want one, %s", given, err, other)
+	}
+	w.must(w.keystone.DeleteTrust(ctx, other))
 }
 
 func trustOfMore(w *world) {
 	who := w.who(w.token(w.inProject(w.user.ID)))
-	_, err := w.keystone.CreateTrust(w.t.Context(), who, "admin")
+	_, err := w.keystone.CreateTrust(w.t.Context(), who, time.Time{}, "admin")
 	w.wantKind(err, faults.NotFound, "Could not find role: "+w.roles["admin"]+".")
-	reader, err := w.keystone.CreateTrust(w.t.Context(), who, "reader")
+	reader, err := w.keystone.CreateTrust(w.t.Context(), who, time.Time{}, "reader")
 	w.must(err)
 	by, err := w.keystone.Trust(reader).Identity(w.t.Context())
 	w.must(err)

@@ -4,6 +4,8 @@ package identity
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/trusts"
@@ -14,8 +16,9 @@ import (
 // CreateTrust lets the service user act as the caller in the caller's project,
 // with the given roles (by name; none: all that the caller has). It returns the
 // trust's id. Not idempotent: a caller that may have been cut short looks for
-// the trust among Trusts first.
-func (k *Keystone) CreateTrust(ctx context.Context, who Identity, roles ...string) (string, error) {
+// the trust among Trusts first, or has it be good until a time that no other is, and
+// ends it by that.
+func (k *Keystone) CreateTrust(ctx context.Context, who Identity, goodUntil time.Time, roles ...string) (string, error) {
 	if who.ProjectID == "" {
 		return "", faults.New(faults.Invalid, "NoProject", "A trust needs a token of a project.")
 	}
@@ -27,6 +30,9 @@ func (k *Keystone) CreateTrust(ctx context.Context, who Identity, roles ...strin
 		roles = who.Roles
 	}
 	options := trusts.CreateOpts{Impersonation: true, TrustorUserID: who.UserID, TrusteeUserID: trustee.UserID, ProjectID: who.ProjectID}
+	if !goodUntil.IsZero() {
+		options.ExpiresAt = &goodUntil
+	}
 	for _, role := range roles {
 		options.Roles = append(options.Roles, trusts.Role{Name: role})
 	}
@@ -70,6 +76,18 @@ func (k *Keystone) Trusts(ctx context.Context, trustorID string) ([]trusts.Trust
 		}
 	}
 	return given, nil
+}
+
+// DeleteTrustUntil ends the trusts of a user that are good until a time, of which
+// milliseconds count. That there is none is no error.
+func (k *Keystone) DeleteTrustUntil(ctx context.Context, trustorID string, goodUntil time.Time) error {
+	given, err := k.Trusts(ctx, trustorID)
+	for _, trust := range given {
+		if trust.ExpiresAt.Sub(goodUntil).Abs() < time.Millisecond {
+			err = errors.Join(err, k.DeleteTrust(ctx, trust.ID))
+		}
+	}
+	return err
 }
 
 // DeleteTrust ends a trust. It acts by the trust itself, since only its trustor

@@ -10,13 +10,64 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 )
 
-// InsertTrust writes down a trust for a stack that is there or about to be.
-func InsertTrust(ctx context.Context, q store.Queryer, stackID, id string) error {
-	if _, err := q.Exec(ctx, `INSERT INTO orchestration.trusts (id, stack_id) VALUES ($1, $2)`, id, stackID); err != nil {
+// AskTrust writes down that a trust is about to be asked of a user, and gives the time
+// until which it is to be good: no other is good until then, so that it is found if
+// nobody hears that it was given.
+func AskTrust(ctx context.Context, q store.Queryer, trustorID string) (goodUntil time.Time, err error) {
+	// More than a century of milliseconds, after a time at which nobody cares.
+	const first, span = "2100-01-01", 4_000_000_000_000
+	err = q.QueryRow(ctx, `INSERT INTO orchestration.trusts_asked (good_until, trustor_id)
+		VALUES (date_trunc('milliseconds', $1::timestamptz + make_interval(secs => floor(random() * $2::float8) / 1000)), $3) RETURNING good_until`,
+		first, float64(span), trustorID).Scan(&goodUntil)
+	if err != nil {
+		return goodUntil, fmt.Errorf("ask trust: %w", store.Translate(err))
+	}
+	return goodUntil, nil
+}
+
+// InsertTrust writes down a trust that was given for a stack that is there or about to
+// be. Errors: Unavailable, it took so long that the trust may have been ended.
+func InsertTrust(ctx context.Context, q store.Queryer, stackID, id string, goodUntil time.Time) error {
+	tag, err := q.Exec(ctx, `WITH asked AS (DELETE FROM orchestration.trusts_asked WHERE good_until = $3 RETURNING good_until)
+		INSERT INTO orchestration.trusts (id, stack_id) SELECT $1, $2 FROM asked`, id, stackID, goodUntil)
+	if err != nil {
 		return fmt.Errorf("insert trust: %w", store.Translate(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return faults.New(faults.Unavailable, "TrustEnded", "the trust was given too late")
+	}
+	return nil
+}
+
+// AskedTrust is a trust that was asked for.
+type AskedTrust struct {
+	TrustorID string
+	GoodUntil time.Time
+}
+
+// TrustsUnheard are some that were asked for a while ago.
+func TrustsUnheard(ctx context.Context, q store.Queryer, while time.Duration) ([]AskedTrust, error) {
+	const atOnce = 100
+	rows, err := q.Query(ctx, `SELECT trustor_id, good_until FROM orchestration.trusts_asked
+		WHERE created_at < now() - make_interval(secs => $1) ORDER BY created_at LIMIT $2`, while.Seconds(), atOnce)
+	if err != nil {
+		return nil, fmt.Errorf("trusts that were asked for: %w", store.Translate(err))
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AskedTrust])
+	if err != nil {
+		return nil, fmt.Errorf("trusts that were asked for: %w", store.Translate(err))
+	}
+	return all, nil
+}
+
+// ForgetAsked forgets one that there isn't, or is no more.
+func ForgetAsked(ctx context.Context, q store.Queryer, goodUntil time.Time) error {
+	if _, err := q.Exec(ctx, `DELETE FROM orchestration.trusts_asked WHERE good_until = $1`, goodUntil); err != nil {
+		return fmt.Errorf("forget a trust: %w", store.Translate(err))
 	}
 	return nil
 }
