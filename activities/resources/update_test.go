@@ -181,3 +181,33 @@ resources:
 		t.Errorf("%v: what has taken the place is taken away before it is used no more: %v", plan.IDs, plan.Needs)
 	}
 }
+
+// What an update that is taken back has begun to change is ended, and then changed back.
+func TestBackOfWhatIsBegun(t *testing.T) {
+	t.Parallel()
+	const template = `
+heat_template_version: 2021-04-16
+resources:
+  slow: {type: OS::Heat::TestResource, properties: {value: one, action_wait_secs: {update: 1}}}
+`
+	w := newWorld(t, template)
+	w.made()
+	w.ask(strings.Replace(template, "one", "two", 1))
+	w.follow(steps.Make)
+	if r := w.rows()["slow"]; r.Status != "IN_PROGRESS" {
+		t.Fatalf("it is %s", r.Status)
+	}
+	if _, err := w.records().Advance(t.Context(), steps.AdvanceIn{Fence: w.fence, Step: operations.StepRollback, Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	plan := w.plan(steps.Back)
+	w.later(steps.Back, plan.IDs...)
+	r := w.rows()["slow"]
+	s, err := stacks.OpenState(r, w.box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := s.Properties.Get("value"); v != "one" || r.Status != "COMPLETE" || r.DoneIn == "" {
+		t.Errorf("it says %v and is %s: %+v", v, r.Status, r)
+	}
+}
