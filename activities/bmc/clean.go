@@ -5,6 +5,7 @@ package bmc
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"holdfast.dev/internal/faults"
@@ -14,8 +15,8 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// CleanStep is idempotent: the steps that there are, those of interfaces that do
-// nothing, do nothing again. Errors: Invalid, Superseded.
+// CleanStep is idempotent: those of interfaces that do nothing do nothing again, those
+// that change settings by what they find. Errors: as in steps.CleanActivities.
 func (a *Activities) CleanStep(ctx context.Context, in steps.CleanStepIn) (steps.CleanStepOut, error) {
 	n, err := baremetal.HeldNode(ctx, a.db.Pool, a.engine, in.Fence)
 	if err != nil {
@@ -32,5 +33,35 @@ func (a *Activities) CleanStep(ctx context.Context, in steps.CleanStepIn) (steps
 	}) {
 		return steps.CleanStepOut{}, faults.New(faults.Invalid, "InvalidParameterValue", "node %s has no such step any more", n.UUID)
 	}
-	return steps.CleanStepOut{}, nil
+	step := all[in.Index]
+	do := settings[step.Interface+"."+step.Step]
+	if do == nil || nodes.Interfaces(n)[step.Interface] != "redfish" {
+		return steps.CleanStepOut{}, nil
+	}
+	effect, err := a.change(ctx, in, phase, do)
+	return steps.CleanStepOut{Effect: effect}, err
+}
+
+// change does a step that changes the machine's settings. What they have become is kept
+// once they are what was asked for.
+func (a *Activities) change(ctx context.Context, in steps.CleanStepIn, phase provision.Phase,
+	do func(context.Context, *session, cleaning) (steps.Effect, error)) (effect steps.Effect, err error) {
+	s, err := a.open(ctx, in.Fence, cmp.Or(in.Of, in.Fence.OperationID))
+	if err != nil {
+		return effect, err
+	}
+	defer s.close(ctx)
+	c := cleaning{CleanStepIn: in, act: fmt.Sprintf("%s/%d", phase, in.Index)}
+	if c.args, err = nodes.StepArgs(a.box, s.node, phase, in.Index); err != nil {
+		return effect, err
+	}
+	if effect, err = do(ctx, s, c); err != nil {
+		return effect, err
+	}
+	if effect.Restart || effect.Pending {
+		power, err := s.driver.power(ctx)
+		effect.PowerState = string(power)
+		return effect, err
+	}
+	return effect, s.keepSettings(ctx)
 }

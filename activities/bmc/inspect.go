@@ -41,6 +41,9 @@ func (a *Activities) Inspect(ctx context.Context, in steps.NodeIn) (struct{}, er
 	if err != nil {
 		return struct{}{}, err
 	}
+	if err := s.keepSettings(ctx); err != nil {
+		return struct{}{}, err
+	}
 	return struct{}{}, s.Write(ctx, s.engine, s.fence, func(tx store.Tx) error { return baremetal.KeepFindings(ctx, tx, s.node.UUID, found) })
 }
 

@@ -53,15 +53,15 @@ func subscriber(m manager) (*events, error) {
 }
 
 // maxDocument bounds what is read of a service, beside the guard's own bound.
-const maxDocument = 1 << 20
+const maxDocument = 8 << 20
 
 // read reads a document of the service.
-func (m *redfishManager) read(at string, into any) error {
-	resp, err := m.client.Get(at)
+func (d *redfish) read(at string, into any) error {
+	resp, err := d.client.Get(at)
 	if err != nil {
-		return m.fault(err)
+		return d.fault(err)
 	}
-	return m.fault(decode(resp, into))
+	return d.fault(decode(resp, into))
 }
 
 func decode(resp *http.Response, into any) error {

@@ -17,7 +17,7 @@ type firmware struct {
 	secureBoot *bool
 }
 
-// Verify is idempotent: it only reads. A BMC that doesn't know how its machine
+// Verify is idempotent: it reads, and what it has kept before is written over. A BMC that doesn't know how its machine
 // boots is verified all the same. Errors: Invalid, Unavailable, Superseded.
 func (a *Activities) Verify(ctx context.Context, in steps.NodeIn) (steps.NodeVerifyOut, error) {
 	s, err := a.open(ctx, in.Fence, in.Fence.OperationID)
@@ -27,6 +27,9 @@ func (a *Activities) Verify(ctx context.Context, in steps.NodeIn) (steps.NodeVer
 	defer s.close(ctx)
 	power, err := s.driver.power(ctx)
 	if err != nil {
+		return steps.NodeVerifyOut{}, err
+	}
+	if err := s.keepSettings(ctx); err != nil {
 		return steps.NodeVerifyOut{}, err
 	}
 	boots := s.driver.boots(ctx)

@@ -123,6 +123,7 @@ func (a *API) managementOperations() []rest.Operation {
 		boots(rest.Operation{Method: "PUT", Path: states + "/secure_boot", Policy: rule + "set_secure_boot", Success: 202, Handler: a.setSecureBoot}),
 		{Method: "GET", Path: states + "/console", Policy: rule + "get_console", Success: 200, Handler: a.showConsole},
 		{Method: "PUT", Path: states + "/console", Policy: rule + "set_console_state", Success: 202, Handler: a.setConsole},
+		{Method: "PUT", Path: states + "/raid", Policy: rule + "set_raid_state", Success: 204, Handler: a.setRAID, Versions: from(12), TooOld: notAcceptable()},
 		{Method: "GET", Path: node + "/validate", Policy: rule + "validate", Success: 200, Handler: a.validateNode},
 		{Method: "GET", Path: node + "/vendor_passthru/methods", Policy: vendor, Success: 200, Handler: a.listVendorMethods},
 	}
@@ -328,6 +329,8 @@ func (a *API) driverOperations() []rest.Operation {
 		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: a.showDriver},
 		{Method: "GET", Path: one + "/properties", Policy: rule + "get_properties", Success: 200, Handler: a.showDriverProperties},
 		{Method: "GET", Path: one + "/vendor_passthru/methods", Policy: rule + "vendor_passthru", Success: 200, Handler: a.listDriverMethods},
+		{Method: "GET", Path: one + "/raid/logical_disk_properties", Policy: rule + "get_raid_logical_disk_properties", Success: 200, Handler: a.listDiskProperties,
+			Versions: from(12), TooOld: notAcceptable()},
 	}...)
 }
 

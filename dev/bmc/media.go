@@ -45,7 +45,7 @@ func mediaOf(m *Machine) string { return root + "Managers/" + m.ID + "/VirtualMe
 
 func showManager(w http.ResponseWriter, _ *http.Request, m *Machine) {
 	self := root + "Managers/" + m.ID
-	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC",
+	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC", "FirmwareVersion": "2.0",
 		"VirtualMedia": link(mediaOf(m)), "Links": map[string]any{"ManagerForServers": []any{link(root + "Systems/" + m.ID)}}})
 }
 

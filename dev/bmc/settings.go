@@ -12,6 +12,8 @@ import (
 type settings struct {
 	secure bool
 	lamp   string
+	// bios are its BIOS settings.
+	bios map[string]any
 	// later has what it is told of how it boots take effect at its next start; next does
 	// that then.
 	later bool

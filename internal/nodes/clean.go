@@ -11,6 +11,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store/baremetal"
 )
 
@@ -71,4 +72,20 @@ func Plan(n *baremetal.Node, phase provision.Phase, offered []provision.Step, as
 		plan = append(plan, StoredStep(s, args))
 	}
 	return plan, nil
+}
+
+// StepArgs are the arguments of one of a phase's steps in a node's row, with their secrets
+// in place. Errors: Invalid, there is no such step.
+func StepArgs(box *secrets.Box, n *baremetal.Node, phase provision.Phase, at int) (map[string]any, error) {
+	known, err := Known(box, n)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := known[phase.List()].([]any)
+	if at < 0 || at >= len(list) {
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "node %s has no such step any more", n.UUID)
+	}
+	step, _ := list[at].(map[string]any)
+	args, _ := step["args"].(map[string]any)
+	return args, nil
 }

@@ -78,6 +78,9 @@ func Reserved(name string) bool { return slices.Contains(reserved, name) }
 // (max_conductor_wait_step_seconds).
 const MaxWait = 30
 
+// bySettings are the steps of Redfish's BIOS interface.
+var bySettings = []Step{{Name: "apply_configuration", Args: map[string]bool{"settings": true}}, {Name: "factory_reset"}}
+
 // conducted are the steps of each implementation of an interface that conductors
 // carry out (contracts: steps.json, out_of_band).
 var conducted = map[Phase]map[string]map[string][]Step{
@@ -87,11 +90,12 @@ var conducted = map[Phase]map[string]map[string][]Step{
 			{Name: "apply_configuration", Ramdisk: true, Args: map[string]bool{"settings": true}},
 			{Name: "cache_bios_settings", Ramdisk: true},
 			{Name: "factory_reset", Ramdisk: true},
-		}},
+		}, "redfish": bySettings},
 		"firmware": {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
 	},
 	PhaseService: {
 		"vendor": {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
+		"bios":   {"redfish": bySettings},
 	},
 }
 

@@ -34,14 +34,19 @@ type CleanStepIn struct {
 	Index int   `json:"index"`
 	// Phase is what the step is one of; empty is cleaning.
 	Phase AgentPhase `json:"phase,omitempty"`
+	// Of is as in NodePowerIn; empty is the fence's.
+	Of string `json:"of,omitempty"`
+	// Restarted is as in NodeCommandIn.
+	Restarted bool `json:"restarted,omitempty"`
 }
 
-// CleanStepOut says that a step was done.
-type CleanStepOut struct{}
+// CleanStepOut says that a step was done, or how far it has come.
+type CleanStepOut struct{ Effect }
 
 // CleanActivities are those of the BMC family about cleaning and service.
 type CleanActivities interface {
-	// CleanStep: errors Invalid (the node's interface has no such step), Superseded.
+	// CleanStep: errors Invalid (the node's interface has no such step, or its BMC refuses
+	// it), Unavailable, Superseded.
 	CleanStep(context.Context, CleanStepIn) (CleanStepOut, error)
 }
 

@@ -64,13 +64,18 @@ type NodeCommandIn struct {
 	Restarted bool `json:"restarted,omitempty"`
 }
 
-// NodeCommandOut says how far it has come.
-type NodeCommandOut struct {
+// Effect says of a setting that was sent whether it is true of the node.
+type Effect struct {
 	// Restart says that it takes effect when the node is started anew; Pending, of one
 	// that was, that it has not yet. PowerState is as in NodePowerOut.
 	Restart    bool   `json:"restart,omitempty"`
 	Pending    bool   `json:"pending,omitempty"`
 	PowerState string `json:"power_state,omitempty"`
+}
+
+// NodeCommandOut says how far it has come.
+type NodeCommandOut struct {
+	Effect
 	// BootMode and SecureBoot are how the node boots, if that was asked for.
 	BootMode   *string `json:"boot_mode,omitempty"`
 	SecureBoot *bool   `json:"secure_boot,omitempty"`

@@ -91,7 +91,7 @@ func obeyed(s *saga.Saga, asked steps.NodeCommandInput) (out steps.NodeCommandOu
 		return out, false, err
 	}
 	in.Restarted = true
-	err = takesEffect(s.Context(), s, "command", tell)
+	err = takesEffect(s.Context(), s, func() error { return bringTo(s, "command", provision.PowerReboot) }, tell)
 	if err == nil && provision.Power(s.Begun.Node.PowerState) == provision.PowerOff {
 		err = bringTo(s, "command over", provision.PowerOff)
 	}
@@ -102,11 +102,10 @@ func obeyed(s *saga.Saga, asked steps.NodeCommandInput) (out steps.NodeCommandOu
 	return out, true, err
 }
 
-// takesEffect has the node start anew, as an act of a name, for what it was told to take
-// effect, and looks until that has.
-func takesEffect(ctx workflow.Context, s *saga.Saga, name string, look func() (pending bool, err error)) error {
-	asked := steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime}
-	if _, err := changePowerIn(ctx, s, name, asked); err != nil {
+// takesEffect has the node start anew for what it was told to take effect, and looks until
+// that has.
+func takesEffect(ctx workflow.Context, s *saga.Saga, restart func() error, look func() (pending bool, err error)) error {
+	if err := restart(); err != nil {
 		return err
 	}
 	for begun := workflow.Now(ctx); ; {

@@ -112,8 +112,8 @@ func from(names ...string) func(*world) {
 		for _, name := range names {
 			plain := strings.TrimSuffix(name, "?")
 			step := steps.CleanStep{Interface: "deploy", Step: plain, Abortable: plain != name}
-			if plain == "bmc" {
-				step.Interface = "vendor"
+			if plain == "bmc" || plain == "bios" {
+				step.Interface = map[string]string{"bmc": "vendor", "bios": "bios"}[plain]
 			}
 			w.plan = append(w.plan, step)
 		}
@@ -159,6 +159,9 @@ func by(names ...string) func(*world) {
 		for _, name := range names {
 			plain := strings.TrimSuffix(name, "?")
 			step := steps.CleanStep{Interface: "vendor", Step: plain, Abortable: plain != name}
+			if plain == "bios" {
+				step.Interface = plain
+			}
 			if plain == "pause" {
 				step.Step, step.Seconds = provision.StepWait, 5
 			}
@@ -276,6 +279,9 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost when its ramdisk cleaned it of its instance", World: undeploying(lostAt(operations.StepClean), emptied, from("a"), asked), Ends: "done, available [a]"},
 	{Name: "cleaned", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a?", "pause", "wait", "b")), Ends: "done, manageable [a b]"},
 	{Name: "cleaned and held", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a", "hold", "b", "hold")), Ends: "done, manageable [a b]"},
+	{Name: "cleaned by a setting of its BIOS", World: moving(operations.NodeClean, provision.Cleaning, manual, settling, by("a", "bios")), Ends: "done, power on, manageable [a bios]"},
+	{Name: "cleaned by a setting that its BMC refuses", World: moving(operations.NodeClean, provision.Cleaning, manual, broken, by("bios")),
+		Ends: "failed, power off, clean failed, clean failure: Node n failed step bios.bios: it can't work"},
 	{Name: "cleaned by its power", World: moving(operations.NodeClean, provision.Cleaning, manual, by("power_on", "reboot", "power_off")), Ends: "done, power off, manageable"},
 	{Name: "cleaned by what it doesn't have", World: moving(operations.NodeClean, provision.Cleaning, manual, refused), Ends: "failed, clean failed: it is no step"},
 	{Name: "failed to clean", World: moving(operations.NodeProvide, provision.Cleaning, by("a"), broken),

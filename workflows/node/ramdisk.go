@@ -25,9 +25,14 @@ const changeTime = time.Minute
 // bootRamdisk starts the node's ramdisk under a step, in a working state of the
 // node, and waits in the state that belongs to it until the ramdisk has called back.
 func bootRamdisk(s *saga.Saga, step string, works, waits provision.State, in steps.BootRamdiskIn) error {
+	return bootRamdiskAs(s, ramdiskAct(s), step, works, waits, in)
+}
+
+// bootRamdiskAs is that as an act of a name.
+func bootRamdiskAs(s *saga.Saga, act, step string, works, waits provision.State, in steps.BootRamdiskIn) error {
 	err := insertRamdisk(s, step, works, in)
 	if err == nil {
-		err = bringTo(s, ramdiskAct(s), provision.PowerReboot)
+		err = bringTo(s, act, provision.PowerReboot)
 	}
 	if err == nil {
 		err = s.Step(step, shown(s, waits))
@@ -164,6 +169,9 @@ func tellIn(ctx workflow.Context, s *saga.Saga, kept bool, step string, works, w
 			if err == nil {
 				err = errTimeout
 			}
+			return out, err
+		}
+		if err := anew(s); err != nil {
 			return out, err
 		}
 		if err := saga.Wait(ctx, lookEvery, "the ramdisk is at work"); err != nil {

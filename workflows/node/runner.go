@@ -111,6 +111,8 @@ func (r *runner) ask(asked bool) error {
 	err := bootRamdisk(r.Saga, r.work.step, r.works, r.waits, steps.BootRamdiskIn{})
 	switch f := saga.Reason(err); {
 	case err == nil:
+	case workflow.IsContinueAsNewError(err):
+		return err
 	case f.Code == errTimeout.Code:
 		return r.silentWhile("{}")
 	case f.Kind == faults.Superseded || isCancel(err):
@@ -157,7 +159,7 @@ func (r *runner) look() {
 		r.power = nil
 		return
 	}
-	if !slices.ContainsFunc(r.Begun.Node.Steps, func(s steps.CleanStep) bool { return powers[s.Step] != "" }) {
+	if !slices.ContainsFunc(r.Begun.Node.Steps, func(s steps.CleanStep) bool { return powers[s.Step] != "" || s.Interface == "bios" }) {
 		return
 	}
 	seen, err := steps.BMC.Power(r.Grace(glance), r.Begun.Node.Group, steps.NodePowerIn{Fence: r.Fence, Of: origin(r.Saga)})
@@ -196,10 +198,40 @@ func (r *runner) do(i int) error {
 	if provision.InRamdisk(r.at.Interface) {
 		return r.tell(ctx, i)
 	}
-	return conducted(ctx, func(ctx workflow.Context) error {
-		_, err := steps.BMC.CleanStep(ctx, r.Begun.Node.Group, steps.CleanStepIn{Fence: r.Fence, Index: i, Phase: r.phase})
+	return r.change(ctx, i)
+}
+
+// change has a step be done by the node's BMC, and the node start anew if that is needed.
+func (r *runner) change(ctx workflow.Context, i int) error {
+	in := steps.CleanStepIn{Fence: r.Fence, Index: i, Phase: r.phase, Of: origin(r.Saga)}
+	var out steps.CleanStepOut
+	do := func() (pending bool, err error) {
+		err = conducted(ctx, func(ctx workflow.Context) (err error) {
+			out, err = steps.BMC.CleanStep(ctx, r.Begun.Node.Group, in)
+			return err
+		})
+		return out.Pending, err
+	}
+	if _, err := do(); err != nil || !out.Restart {
 		return err
-	})
+	}
+	in.Restarted = true
+	on := string(provision.PowerOn)
+	r.power = &on
+	return takesEffect(ctx, r.Saga, func() error { return r.restart(ctx, fmt.Sprintf("%s %d", r.phase, i)) }, do)
+}
+
+// restart has the node start anew, as acts of a name, and its ramdisk with it if it has
+// one.
+func (r *runner) restart(ctx workflow.Context, name string) error {
+	if !holds(r.Saga, operations.EffectRamdisk) {
+		_, err := changePowerIn(ctx, r.Saga, name, steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime})
+		return err
+	}
+	if err := shutDown(ctx, r.Saga, name+" off"); err != nil {
+		return err
+	}
+	return bootRamdiskAs(r.Saga, name, r.work.step, r.works, r.waits, steps.BootRamdiskIn{})
 }
 
 // tell has the ramdisk do a step.
@@ -245,7 +277,7 @@ func (r *runner) wait(i int) error {
 // stepFault is what the user reads of a step that failed.
 func (r *runner) stepFault(err error) error {
 	switch f := saga.Reason(err); {
-	case f.Kind == faults.Superseded || isCancel(err):
+	case f.Kind == faults.Superseded || isCancel(err) || workflow.IsContinueAsNewError(err):
 		return err
 	case f.Code == errTimeout.Code || steps.IsAgentUnreached(f):
 		return r.silentWhile(stepID(*r.at))

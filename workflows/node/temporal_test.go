@@ -79,6 +79,7 @@ var onTemporal = map[string]workflowtest.Recital[*world]{
 		Ends: "failed, clean failed, clean failure: Agent returned error for clean step deploy.a on node n : it can't work."},
 	"undeploy-ramdisk": {World: undeploying(from("a?", "b")), Status: isCompleted, Ends: "done, available [a b]"},
 	"clean-done":       {World: moving(operations.NodeClean, provision.Cleaning, manual, by("a", "pause", "power_on", "b")), Status: isCompleted, Ends: "done, power on, manageable [a b]"},
+	"clean-bios":       {World: moving(operations.NodeClean, provision.Cleaning, manual, settling, by("a", "bios")), Status: isCompleted, Ends: "done, power on, manageable [a bios]"},
 	"clean-failed":     {World: moving(operations.NodeClean, provision.Cleaning, manual, refused), Status: isFailed, Ends: "failed, clean failed: it is no step"},
 	"clean-cancelled":  {World: moving(operations.NodeClean, provision.Cleaning, manual, by("hold")), Cancel: 2, Status: isCanceled, Ends: `cancelled, clean failed: By request, the clean operation was aborted during or after the completion of step "vendor.hold"`},
 	"service-done":     {World: servicing(from("a?", "bmc", "hold", "b")), Status: isCompleted, Ends: "done, power on, active [a bmc b]"},

@@ -26,6 +26,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
@@ -82,10 +83,33 @@ func await(s *saga.Saga, state provision.State, summary string, heard func(steps
 			}
 			pause = min(pause, left)
 		}
+		if err := anew(s); err != nil {
+			return err
+		}
 		if err := saga.Wait(ctx, pause, summary); err != nil {
 			return err
 		}
 	}
+}
+
+// longHistory is how many events a run of a cleaning or of a service has before the next
+// one goes on: each heartbeat of the ramdisk adds some.
+const longHistory = 4000
+
+// anew ends a run whose history has grown long, for another to go on from the node's row
+// and the ledger, as one does that is started from nothing. Only those last long enough
+// that have steps.
+func anew(s *saga.Saga) error {
+	kind := s.Begun.Kind
+	if s.Begun.Recovers != nil {
+		kind = s.Begun.Recovers.Kind
+	}
+	stepped := kind == operations.NodeProvide || kind == operations.NodeClean || kind == operations.NodeUndeploy || kind == operations.NodeService
+	info := workflow.GetInfo(s.Context())
+	if !stepped || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < longHistory {
+		return nil
+	}
+	return workflow.NewContinueAsNewError(s.Context(), string(s.Begun.Kind), steps.Ref{OperationID: s.Fence.OperationID})
 }
 
 // errTimeout is the verdict on a node that has not been heard of.

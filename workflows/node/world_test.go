@@ -186,10 +186,10 @@ func (b bmc) Command(_ context.Context, in steps.NodeCommandIn) (steps.NodeComma
 		case !w.Spec().Beyond(w.Step):
 			w.Broke("the BMC was told something before the step was written")
 		case w.restarts > 0 && !in.Restarted:
-			return steps.NodeCommandOut{Restart: true, PowerState: string(w.power)}, nil
+			return steps.NodeCommandOut{Effect: steps.Effect{Restart: true, PowerState: string(w.power)}}, nil
 		case w.restarts > 1:
 			w.restarts--
-			return steps.NodeCommandOut{Pending: true, PowerState: string(w.power)}, nil
+			return steps.NodeCommandOut{Effect: steps.Effect{Pending: true, PowerState: string(w.power)}}, nil
 		case in.Restarted && w.power != provision.PowerOn:
 			w.Broke("it was looked at with power %s", w.power)
 		}
@@ -360,6 +360,11 @@ func (b bmc) CleanStep(_ context.Context, in steps.CleanStepIn) (steps.CleanStep
 			w.Broke("step %d of %s is done at step %d", in.Index, in.Phase, w.index)
 		case w.broken:
 			return out, errBad
+		case w.steps[in.Index].Interface == "bios" && w.restarts > 0 && !in.Restarted:
+			return steps.CleanStepOut{Effect: steps.Effect{Restart: true, PowerState: string(w.power)}}, nil
+		case w.steps[in.Index].Interface == "bios" && w.restarts > 1:
+			w.restarts--
+			return steps.CleanStepOut{Effect: steps.Effect{Pending: true}}, nil
 		case len(w.did) == 0 || w.did[len(w.did)-1] != name:
 			w.did = append(w.did, name)
 		}

@@ -46,6 +46,9 @@ type Outcome struct {
 // first, and failed or cancelled; or, if another operation has taken over,
 // nothing at all.
 func (s *Saga) Close(outcome Outcome, story error) error {
+	if workflow.IsContinueAsNewError(story) {
+		return story // another run tells it on
+	}
 	defer drain(s.ctx)
 	if err := s.nameHost(); err != nil {
 		return fmt.Errorf("name the host: %w", err)

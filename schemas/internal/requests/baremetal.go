@@ -13,7 +13,7 @@ import (
 // reads, by their names in the contract.
 var baremetalBodies = []string{"allocation_create", "chassis_create", "continue_inspection_body", "deploy_template_create", "heartbeat_body", "inspection_rule_create",
 	"json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "runbook_create_1_112", "runbook_create_1_92_to_1_111",
-	"runbook_traits_put", "trait", "vif_attach", "vmedia_attach"}
+	"runbook_traits_put", "target_raid_config", "trait", "vif_attach", "vmedia_attach"}
 
 // Baremetal gives the text of schemas/baremetal/bodies.json: the schemas, with
 // what they refer to in its place. Network data is taken as any object, since
@@ -49,6 +49,11 @@ func Baremetal(contracts string) ([]byte, error) {
 			schema = strings.ReplaceAll(schema, reference, inline.String())
 		}
 		schema = strings.ReplaceAll(schema, `"$schema":"http://json-schema.org/draft-07/schema#",`, "")
+		// The fourth draft's word for what the seventh says in one.
+		schema = strings.ReplaceAll(schema, `"$schema":"http://json-schema.org/draft-04/schema#",`, "")
+		schema = strings.ReplaceAll(schema, `"minimum":0,"exclusiveMinimum":true`, `"exclusiveMinimum":0`)
+		// Which property needs which other one is the handler's to say.
+		schema = strings.ReplaceAll(schema, `,"dependencies":{"physical_disks":["controller"]}`, "")
 		lines = append(lines, fmt.Sprintf("%q: %s", name, schema))
 	}
 	var b bytes.Buffer
