@@ -124,10 +124,13 @@ func (w *work) look(ctx context.Context) error {
 // Adopt is idempotent as that of any type is.
 func (t Server) Adopt(ctx context.Context, c *Call) (time.Duration, error) {
 	wait, err := t.REST.Adopt(ctx, c)
-	if wait == 0 && err == nil {
-		addresses(c)
+	if wait > 0 || err != nil {
+		return wait, err
 	}
-	return wait, err
+	if err := t.look(ctx, c); faults.Is(err, faults.Unavailable) || ctx.Err() != nil {
+		return 0, err
+	}
+	return 0, nil
 }
 
 // Adopt is idempotent as that of any type is. Nobody but the stack has the private key.

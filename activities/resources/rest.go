@@ -47,6 +47,12 @@ func withLogic(t REST) Type {
 		return KeyPair{t}
 	case "OS::Cinder::Volume":
 		return Volume{t}
+	case "OS::Cinder::EncryptedVolumeType":
+		return EncryptedVolumeType{t}
+	case "OS::Glance::WebImage":
+		return WebImage{t}
+	case "OS::Swift::Container":
+		return Container{t}
 	case "OS::Cinder::VolumeAttachment":
 		return VolumeAttachment{t}
 	}

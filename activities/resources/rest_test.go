@@ -66,7 +66,7 @@ func (c cutting) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := next.RoundTrip(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 		c.changes++
 	}
 	switch {

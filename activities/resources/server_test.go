@@ -15,7 +15,6 @@ import (
 	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
-	"holdfast.dev/internal/resourcetype"
 )
 
 // compute has servers, which are what they are asked to be one look later, and
@@ -176,25 +175,19 @@ func TestServerIsBusy(t *testing.T) {
 	}
 }
 
-// What isn't carried out is refused, and what isn't changed in place is replaced.
-func TestServerProperties(t *testing.T) {
+// What the policies say is replaced, by those of before where nothing is said of it now.
+func TestServerReplaces(t *testing.T) {
 	t.Parallel()
-	registry, err := resourcetype.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = registry.Find("OS::Nova::Server").Check(value.NewMap("flavor", "f", "networks", []any{value.NewMap("network", "n", "floating_ip", "f")}), "p", nil, everything{})
-	if err == nil || err.Error() != "Property error: p: networks.floating_ip is not supported." {
-		t.Errorf("%v", err)
-	}
 	for property, policy := range map[string]string{"flavor": "flavor_update_policy", "image": "image_update_policy", "user_data": "user_data_update_policy"} {
 		for said, want := range map[string]bool{"REPLACE": true, "OTHER": false} {
-			if got := (resources.Server{}).Replaces(nil, value.NewMap(policy, said), []string{property}); got != want {
-				t.Errorf("%s with %s is replaced: %v", property, said, got)
+			for name, of := range map[string][2]*value.Map{"now": {nil, value.NewMap(policy, said)}, "before": {value.NewMap(policy, said), {}}} {
+				if got := (resources.Server{}).Replaces(of[0], of[1], []string{property}); got != want {
+					t.Errorf("%s with %s %s is replaced: %v", property, said, name, got)
+				}
 			}
 		}
 	}
-	if !(resources.Server{}).Replaces(nil, &value.Map{}, []string{"networks"}) {
-		t.Error("networks are changed in place")
+	if (resources.Server{}).Replaces(nil, &value.Map{}, []string{"networks"}) {
+		t.Error("a server with other networks is replaced")
 	}
 }

@@ -91,6 +91,8 @@ type Call struct {
 	PhysicalID string
 	// Properties are resolved, of their types and with defaults filled in.
 	Properties *value.Map
+	// Metadata are the resource's, in JSON.
+	Metadata string
 	// Data is the type's own, kept between calls.
 	Data *value.Map
 	// Attributes are what templates read of it.

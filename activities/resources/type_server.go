@@ -4,6 +4,9 @@ package resources
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -25,91 +28,130 @@ var moving = []string{"BUILD", "RESIZE", "REBUILD", "REBOOT", "HARD_REBOOT", "MI
 const askedKey = "asked_for"
 
 // Create is idempotent by a tag, which is taken off once it is known which one it is.
+// The ports that it is made with are found by their mark.
 func (t Server) Create(ctx context.Context, c *Call) (time.Duration, error) {
-	restore, err := withUserData(ctx, c)
-	if err != nil {
+	given := c.Properties
+	defer func() { c.Properties = given }()
+	if err := shape(ctx, c); err != nil {
 		return 0, err
 	}
-	defer restore()
-	if c.PhysicalID == "" && c.Before != nil && c.Before.PhysicalID != "" {
-		w, err := t.begin(ctx, c)
-		if err != nil {
-			return 0, err
+	if c.PhysicalID == "" {
+		if wait, err := t.replace(ctx, c); wait > 0 || err != nil {
+			return wait, err
 		}
-		ports, err := w.givenPorts(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if wait, err := w.takeOver(ctx, ports, c.Before.PhysicalID); wait > 0 || err != nil {
+		if wait, err := t.wire(ctx, c); wait > 0 || err != nil {
 			return wait, err
 		}
 	}
 	wait, err := t.REST.Create(ctx, c)
 	if wait == 0 && err == nil {
-		addresses(c)
+		err = t.look(ctx, c)
 	}
 	return wait, err
 }
 
-// withUserData has user data that is the id of a software config be what that says,
-// until it is restored.
-func withUserData(ctx context.Context, c *Call) (restore func(), err error) {
-	given := c.Properties
-	restore = func() { c.Properties = given }
-	if format := c.text("user_data_format"); format != "RAW" && format != "SOFTWARE_CONFIG" {
-		return restore, nil
+// replace takes out of the server that this one takes the place of the ports that both
+// are given.
+func (t Server) replace(ctx context.Context, c *Call) (time.Duration, error) {
+	if c.Before == nil || c.Before.PhysicalID == "" {
+		return 0, nil
 	}
-	text, err := c.ConfigOf(ctx, c.text("user_data"))
+	w, err := t.begin(ctx, c)
 	if err != nil {
-		return restore, err
+		return 0, err
 	}
-	c.Properties = given.Copy()
-	c.Properties.Set("user_data", text)
-	return restore, nil
+	ports, err := w.givenPorts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return w.takeOver(ctx, ports, c.Before.PhysicalID)
 }
 
-// addresses fills in what follows from a server's addresses.
-func addresses(c *Call) {
-	v, _ := c.Attributes.Get("addresses")
-	all, _ := v.(*value.Map)
-	networks, first := &value.Map{}, any("")
-	for i := range all.Len() {
-		name, v := all.At(i)
-		list, _ := v.([]any)
-		ips := []any{}
-		for _, one := range list {
-			m, _ := one.(*value.Map)
-			if ip, _ := m.Get("addr"); ip != nil {
-				ips = append(ips, ip)
-				if first == "" {
-					first = ip
-				}
-			}
+// shape has properties be what Nova is told of them: of user data all that the guest is
+// to read, of metadata texts, and of devices what they are if nothing is said of that.
+func shape(ctx context.Context, c *Call) error {
+	format, text := c.text("user_data_format"), c.text("user_data")
+	if format != cfnToolsFormat {
+		var err error
+		if text, err = c.ConfigOf(ctx, text); err != nil {
+			return err
 		}
-		networks.Set(name, ips)
 	}
-	c.Attributes.Set("networks", networks)
-	c.Attributes.Set("first_address", first)
+	text, err := userData(format, text, c.Metadata, c.Mark)
+	if err != nil {
+		return err
+	}
+	c.Properties = c.Properties.Copy()
+	c.Properties.Set("user_data", text)
+	given, _ := c.Properties.Get("metadata")
+	metadata, _ := given.(*value.Map)
+	texts := &value.Map{}
+	for i := range metadata.Len() {
+		key, v := metadata.At(i)
+		switch v.(type) {
+		case nil:
+			v = ""
+		case string:
+		default:
+			v = value.JSON(v, false)
+		}
+		texts.Set(key, v)
+	}
+	c.Properties.Set("metadata", texts)
+	given, _ = c.Properties.Get("block_device_mapping_v2")
+	if devices, _ := given.([]any); len(devices) > 0 {
+		c.Properties.Set("block_device_mapping_v2", devicesOf(c.text("image"), devices))
+	}
+	return nil
 }
 
-// Replaces says that it is, where the policies say so or it can't be changed in
-// place.
-func (Server) Replaces(_, asked *value.Map, changed []string) bool {
+// devicesOf are devices with the original's defaults. A server that has an image as
+// well boots from a disk of that.
+func devicesOf(image string, given []any) []any {
+	var all []any
+	if image != "" {
+		all = append(all, value.NewMap("image", image, "destination", "local", "boot_index", value.Int(0), "delete_on_termination", true))
+	}
+	for _, one := range given {
+		m, _ := one.(*value.Map)
+		device := m.Copy()
+		kept := has(m, "volume_id") != nil || has(m, "snapshot_id") != nil || has(m, "image") != nil
+		index := -1
+		if kept {
+			index = 0
+		}
+		if has(m, "boot_index") == nil {
+			device.Set("boot_index", value.Int(index))
+		}
+		if has(m, "delete_on_termination") == nil {
+			device.Set("delete_on_termination", !kept)
+		}
+		all = append(all, device)
+	}
+	return all
+}
+
+// Replaces says that it is, where the policies say so.
+func (Server) Replaces(before, asked *value.Map, changed []string) bool {
 	for property, policy := range map[string]string{"flavor": "flavor_update_policy", "image": "image_update_policy", "user_data": "user_data_update_policy"} {
-		if said, _ := asked.Get(policy); slices.Contains(changed, property) && said == "REPLACE" {
+		says := has(asked, policy)
+		if says == nil {
+			says = has(before, policy)
+		}
+		if slices.Contains(changed, property) && says == "REPLACE" {
 			return true
 		}
 	}
-	return slices.Contains(changed, "networks")
+	return false
 }
 
 // Update is idempotent by what the server is.
 func (t Server) Update(ctx context.Context, c *Call, changed []string) (time.Duration, error) {
-	restore, err := withUserData(ctx, c)
-	if err != nil {
+	given := c.Properties
+	defer func() { c.Properties = given }()
+	if err := shape(ctx, c); err != nil {
 		return 0, err
 	}
-	defer restore()
 	w, err := t.begin(ctx, c)
 	if err != nil {
 		return 0, err
@@ -123,24 +165,58 @@ func (t Server) Update(ctx context.Context, c *Call, changed []string) (time.Dur
 	}
 	// Whoever has asked it to become another has sent the rest before.
 	if asked, _ := c.Data.Get(askedKey); asked == nil && status != verifyResize && !slices.Contains(moving, status) {
-		if wait, err := t.REST.Update(ctx, c, changed); wait > 0 || err != nil {
+		if wait, err := t.REST.Update(ctx, c, without(changed)); wait > 0 || err != nil {
 			return wait, err
 		}
 	}
-	var wait time.Duration
-	if slices.Contains(changed, "flavor") {
-		wait, err = w.resize(ctx)
-	}
-	if wait == 0 && err == nil && slices.Contains(changed, "image") {
-		wait, err = w.rebuild(ctx)
-	}
-	if wait > 0 || err != nil {
-		return wait, err
+	for _, property := range []string{"networks", "flavor", "user_data", "image"} {
+		if !slices.Contains(changed, property) {
+			continue
+		}
+		if wait, err := w.become(ctx, property); wait > 0 || err != nil {
+			return wait, err
+		}
 	}
 	c.Data.Set(askedKey, nil)
-	wait, err = w.ready(ctx)
+	wait, err := w.ready(ctx)
 	if wait == 0 && err == nil {
-		addresses(c)
+		err = t.look(ctx, c)
+	}
+	return wait, err
+}
+
+// without are changed properties but for the password of a server that gets another
+// image: it comes with that.
+func without(changed []string) []string {
+	if !slices.Contains(changed, "image") {
+		return changed
+	}
+	return slices.DeleteFunc(slices.Clone(changed), func(name string) bool { return name == "admin_pass" })
+}
+
+// become has the server be what a property says, which takes more than a request.
+func (w *work) become(ctx context.Context, property string) (time.Duration, error) {
+	switch property {
+	case "networks":
+		return w.rewire(ctx)
+	case "flavor":
+		return w.resize(ctx)
+	case "image":
+		return w.rebuild(ctx)
+	case "user_data":
+		if w.call.text("user_data_update_policy") == "REBUILD" {
+			return w.retell(ctx)
+		}
+	}
+	return 0, nil
+}
+
+// Delete is idempotent as that of any type is; the ports that were made for the server
+// go after it.
+func (t Server) Delete(ctx context.Context, c *Call) (time.Duration, error) {
+	wait, err := t.REST.Delete(ctx, c)
+	if wait == 0 && err == nil {
+		err = t.unwire(ctx, c)
 	}
 	return wait, err
 }
@@ -224,9 +300,51 @@ func (w *work) rebuild(ctx context.Context) (time.Duration, error) {
 	if has, _ := server.Get("image"); contains(has, value.NewMap("id", image)) {
 		return 0, nil
 	}
+	return w.once(ctx, "rebuild", "Rebuilding server", w.rebuilt(image))
+}
+
+// rebuilt is the body of a rebuild to an image.
+func (w *work) rebuilt(image any) *value.Map {
 	body := value.NewMap("imageRef", image)
 	if password := w.call.text("admin_pass"); password != "" {
 		body.Set("adminPass", password)
 	}
-	return w.once(ctx, "rebuild", "Rebuilding server", body)
+	if metadata, _ := has(w.scope.Properties, "metadata").(*value.Map); metadata.Len() > 0 {
+		body.Set("metadata", metadata)
+	}
+	if w.call.text("image_update_policy") == "REBUILD_PRESERVE_EPHEMERAL" {
+		body.Set("preserve_ephemeral", true)
+	}
+	return body
+}
+
+// retoldKey is where it is kept that a server is rebuilt for the sake of its user data,
+// and which.
+const retoldKey = "told_anew"
+
+// retell rebuilds the server of the image that it has, to be told other user data. It is
+// idempotent by what is kept of that: Nova shows none.
+func (w *work) retell(ctx context.Context) (time.Duration, error) {
+	_, status, err := w.server(ctx)
+	if err != nil {
+		return 0, err
+	}
+	text := w.call.text("user_data")
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	switch {
+	case slices.Contains(moving, status):
+		return pause, nil
+	case has(w.call.Data, retoldKey) == sum:
+		return 0, nil
+	}
+	body := w.rebuilt(has(w.scope.Properties, "image"))
+	body.Set("user_data", base64.StdEncoding.EncodeToString([]byte(text)))
+	switch err := w.act(ctx, "rebuild", body); {
+	case w.blocked(err):
+		return pause, nil
+	case err != nil:
+		return 0, err
+	}
+	w.call.Data.Set(retoldKey, sum)
+	return pause, nil
 }

@@ -266,7 +266,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		}
 	}
 	c := &Call{Name: r.Name, Mark: orchestration.MarkOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID, Before: s.predecessor(r),
-		Properties: state.Properties, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
+		Properties: state.Properties, Metadata: r.Metadata, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
 		Copy: copyOf(orchestration.MarkOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
 		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}

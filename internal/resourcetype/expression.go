@@ -221,6 +221,10 @@ func (s Scope) term(text string) any {
 		}
 		path := make([]any, 0, len(parts)-1)
 		for _, part := range parts[1:] {
+			if n, whole := value.ToInt(part); whole {
+				path = append(path, n) // a place in a list
+				continue
+			}
 			path = append(path, part)
 		}
 		if v = hot.Select(v, path); v != nil {

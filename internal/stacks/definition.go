@@ -222,7 +222,7 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 		return err
 	}
 	if rule := rules[t.Class]; rule != nil {
-		if err := rule(d, made); err != nil {
+		if err := rule(d, r, made, unknown("")); err != nil {
 			return err
 		}
 	}

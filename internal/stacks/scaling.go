@@ -32,9 +32,10 @@ func IsScaled(t *resourcetype.Type) bool { return t != nil && t.Class == scaling
 // Scales says whether resources of a type scale a group when they are signalled.
 func Scales(t *resourcetype.Type) bool { return t != nil && t.Class == policyClass }
 
-// rules are what types say of properties together; what isn't known yet is null.
-var rules = map[string]func(d *Definition, properties *value.Map) error{
-	scalingClass: func(_ *Definition, properties *value.Map) error {
+// rules are what types say of a resource's properties together; what isn't known yet is
+// null, and unsure says that there may be such.
+var rules = map[string]func(d *Definition, r *hot.Resource, properties *value.Map, unsure bool) error{
+	scalingClass: func(_ *Definition, _ *hot.Resource, properties *value.Map, _ bool) error {
 		of := func(name string) (float64, bool) { v, _ := properties.Get(name); n, is := float(v); return n, is }
 		least, sized := of("min_size")
 		most, bounded := of("max_size")
@@ -47,7 +48,7 @@ var rules = map[string]func(d *Definition, properties *value.Map) error{
 		}
 		return nil
 	},
-	policyClass: func(_ *Definition, properties *value.Map) error {
+	policyClass: func(_ *Definition, _ *hot.Resource, properties *value.Map, _ bool) error {
 		typ, _ := properties.Get("adjustment_type")
 		if step, _ := properties.Get("min_adjustment_step"); step != nil && typ != nil && typ != percentChange {
 			return &hot.Error{Class: "ResourcePropertyValueDependency",
@@ -55,7 +56,7 @@ var rules = map[string]func(d *Definition, properties *value.Map) error{
 		}
 		return nil
 	},
-	accessClass: func(d *Definition, properties *value.Map) error {
+	accessClass: func(d *Definition, _ *hot.Resource, properties *value.Map, _ bool) error {
 		given, _ := properties.Get("AllowedResources")
 		list, _ := given.([]any)
 		for _, name := range list {
@@ -64,6 +65,10 @@ var rules = map[string]func(d *Definition, properties *value.Map) error{
 			}
 		}
 		return nil
+	},
+	imageClass: func(_ *Definition, _ *hot.Resource, properties *value.Map, _ bool) error { return image(properties) },
+	serverClass: func(_ *Definition, r *hot.Resource, properties *value.Map, unsure bool) error {
+		return server(r, properties, unsure)
 	},
 }
 
