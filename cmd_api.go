@@ -157,8 +157,9 @@ func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
 		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Types: types,
 		MaxStacks: p.cfg.Orchestration.MaxStacks, MaxConfigs: p.cfg.Orchestration.MaxConfigs, MaxResources: p.cfg.Orchestration.MaxResources, MaxPageSize: p.cfg.API.MaxPageSize,
 		MaxSnapshots: p.cfg.Orchestration.MaxSnapshots, Abandon: p.cfg.Orchestration.Abandon, Adopt: p.cfg.Orchestration.Adopt,
-		Templates: orchestration.NewTemplates(p.cfg.Orchestration.TemplateNetworks, p.cfg.Orchestration.TemplateTimeout),
-		SignedURL: signedURL(p.cfg),
+		Templates:      orchestration.NewTemplates(p.cfg.Orchestration.TemplateNetworks, p.cfg.Orchestration.TemplateTimeout),
+		SignedURL:      signedURL(p.cfg),
+		ReportInterval: p.cfg.Host.ReportInterval,
 	}
 	if p.cfg.OpenStack.AuthURL == "" {
 		return served, nil

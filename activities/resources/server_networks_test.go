@@ -94,6 +94,8 @@ func (f *wired) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(200, map[string]any{"networks": []any{map[string]any{"id": netID(3), "name": "net3"}}[:max(0, 1-strings.Count(r.URL.RawQuery, "shared=true"))]})
 	case parts[0] == "networks":
 		answer(200, map[string]any{"network": map[string]any{"id": last, "name": "net" + last[len(last)-1:]}})
+	case parts[0] == "security-groups":
+		answer(200, map[string]any{"security_groups": []any{map[string]any{"id": "id of " + r.URL.Query().Get("name")}}})
 	case parts[0] == "subnets":
 		answer(200, map[string]any{"subnet": map[string]any{"id": last, "network_id": strings.Replace(last, "-9000-", "-8000-", 1)}})
 	case parts[0] == "floatingips" && r.Method == http.MethodPut:
@@ -243,7 +245,12 @@ func TestServerAddresses(t *testing.T) {
 	service := newWired()
 	b := benchOf(t, service)
 	made := b.killed("create", b.call(thing{name: "server", typ: "OS::Nova::Server"}, `{"flavor": "small", "image": "00000000-1111-4111-8111-111111111111",
-		"networks": [{"subnet": "`+subnetID(2)+`", "floating_ip": "f", "fixed_ip": "10.0.2.1"}]}`), b.types["OS::Nova::Server"].Create)
+		"networks": [{"subnet": "`+subnetID(2)+`", "floating_ip": "f", "fixed_ip": "10.0.2.1"}], "security_groups": ["web"]}`), b.types["OS::Nova::Server"].Create)
+	for _, port := range service.ports {
+		if groups, _ := port["security_groups"].([]any); len(groups) != 1 || groups[0] != "id of web" || port["name"] != "server-port-0" {
+			t.Errorf("%v", port)
+		}
+	}
 	v, _ := made.Attributes.Get("addresses")
 	for _, key := range []string{"net2", netID(2)} {
 		got, _ := v.(*value.Map).Get(key)

@@ -28,7 +28,7 @@ func (t Server) look(ctx context.Context, c *Call) error {
 	}
 	given, _ := c.Properties.Get("networks")
 	if all := networks(given); len(all) > 0 && allocated(all) == "" && !c.Data.Has(wiredKey) {
-		if err := w.resolve(ctx); err != nil {
+		if err := w.resolve(ctx, []string{}...); err != nil { // what is called otherwise by now has no port here
 			return err
 		}
 		resolved, _ := w.scope.Properties.Get("networks")

@@ -116,7 +116,7 @@ func (p *ports) paired(ctx context.Context, all, there []*value.Map) ([]any, err
 // rewire has the server have the ports that its networks say, each in its turn: what
 // is to be done is written down first. Of those that it has otherwise none is touched.
 func (w *work) rewire(ctx context.Context) (time.Duration, error) {
-	p, err := w.openPorts(ctx)
+	p, err := w.grouped(ctx)
 	if err != nil {
 		return 0, err
 	}

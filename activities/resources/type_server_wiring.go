@@ -27,16 +27,30 @@ type ports struct {
 	groups  []any
 }
 
-// openPorts reads nothing yet; the groups of the server are those of its ports.
+// openPorts reads nothing yet.
 func (w *work) openPorts(ctx context.Context) (*ports, error) {
 	s, err := open(ctx, w.Cloud, w.call, "network", "")
+	return &ports{service: s, call: w.call, lookups: w.lookups}, err
+}
+
+// grouped are the ports of a server that are to be made: its groups are theirs. Of
+// several of a name the project's is meant.
+func (w *work) grouped(ctx context.Context) (*ports, error) {
+	p, err := w.openPorts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{service: s, call: w.call, lookups: w.lookups}
 	given, _ := w.call.Properties.Get("security_groups")
 	list, _ := given.([]any)
 	for _, name := range list {
+		own, err := p.list(ctx, "security-groups?"+url.Values{"name": {value.Str(name)}, "project_id": {w.call.ProjectID}}.Encode(), "security_groups")
+		if err != nil {
+			return nil, err
+		}
+		if len(own) == 1 {
+			p.groups = append(p.groups, has(own[0], "id"))
+			continue
+		}
 		id, err := w.lookups.id(ctx, "neutron.security_group", value.Str(name))
 		if err != nil {
 			return nil, err
@@ -229,7 +243,7 @@ func (t Server) wire(ctx context.Context, c *Call) (time.Duration, error) {
 	if err := w.resolve(ctx); err != nil {
 		return 0, err
 	}
-	p, err := w.openPorts(ctx)
+	p, err := w.grouped(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -16,12 +16,13 @@ var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Met
 // overlaid are paths whose other methods another path takes.
 var overlaid = []string{"/{tenant_id}/stacks/detail", "/{tenant_id}/stacks/preview"}
 
-// refused are the rows of the methods that the paths of a table lack.
+// refused are the rows of the methods that the paths of a table lack; that of the
+// services has none, as in the original.
 func (a *API) refused(rows []rest.Operation) (more []rest.Operation) {
 	has := map[string][]string{}
 	var paths []string
 	for _, row := range rows {
-		if row.Anonymous {
+		if row.Anonymous || row.Path == servicesPath {
 			continue
 		}
 		if has[row.Path] == nil {

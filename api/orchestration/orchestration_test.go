@@ -341,7 +341,26 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	_, list, _ := c.ask("alice", "GET", "/stacks?limit=1&sort_keys=stack_name&sort_dir=asc", "")
+	_, err := c.db.Pool.Exec(t.Context(), `UPDATE orchestration.stacks SET
+		tags = CASE name WHEN 'c' THEN '{data-processing-cluster}' WHEN 'b' THEN '{}' ELSE tags END, action = CASE name WHEN 'b' THEN 'UPDATE' ELSE action END,
+		disable_rollback = name <> 'b', timeout_mins = CASE name WHEN 'b' THEN 7 WHEN 'c' THEN NULL ELSE timeout_mins END, reason = 'about ' || name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"": "a b", "show_hidden=true": "a c b", "show_hidden=true&tags=data-processing-cluster": "c", "tags=data-processing-cluster": "", "not_tags=a": "b", "not_tags_any=b": "b",
+		"tenant=p1": "a b", "tenant=p2": "", "username=alice": "a b", "stack_owner=bob": "", "disable_rollback=False": "b", "disable_rollback=true": "a", "disable_rollback=maybe": "",
+		"timeout_mins=7": "b", "timeout_mins=5&timeout_mins=7": "a b", "timeout_mins=x": "", "stack_status_reason=about+b": "b", "action=UPDATE": "b", "stack_action=CREATE": "a",
+		"stack_status=UPDATE_IN_PROGRESS": "b", "status=IN_PROGRESS&action=CREATE": "a", "stack_name=a&name=b": "a b", "stack_user_project_id=none": "", "parent=none": "", "owner_id=none": "", "id=none": "",
+	} {
+		if got := c.names(query); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	if status, answer, _ := c.ask("alice", "GET", "/stacks?tags="+strings.Repeat("x", 81), ""); status != 400 {
+		t.Errorf("a long tag: %d %v", status, answer)
+	}
+	_, list, _ := c.ask("alice", "GET", "/stacks?show_hidden=true&limit=1&sort_keys=stack_name&sort_dir=asc", "")
 	first := list["stacks"].([]any)[0].(map[string]any)["id"].(string)
 	if got := c.names("limit=1&sort_keys=stack_name&sort_dir=asc&marker=" + first); got != "b" {
 		t.Errorf("the second page is %q", got)

@@ -9,8 +9,11 @@ import (
 	"holdfast.dev/internal/stacks"
 )
 
-// stackPath is the path of one stack.
-const stackPath = "/{tenant_id}/stacks/{stack_name}/{stack_id}"
+const (
+	// stackPath is the path of one stack, servicesPath that of the control workers.
+	stackPath    = "/{tenant_id}/stacks/{stack_name}/{stack_id}"
+	servicesPath = "/{tenant_id}/services"
+)
 
 func (a *API) operations() []rest.Operation {
 	rows := []rest.Operation{
@@ -56,6 +59,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: "GET", Path: "/{tenant_id}/software_configs/{config_id}", Policy: "software_configs:show", Success: 200, Handler: a.showConfig},
 		{Method: "DELETE", Path: "/{tenant_id}/software_configs/{config_id}", Policy: "software_configs:delete", Success: 204, Handler: a.deleteConfig},
 		{Method: "POST", Path: "/{tenant_id}/validate", Policy: "stacks:validate_template", Success: 200, Handler: a.validateTemplate},
+		{Method: "GET", Path: servicesPath, Policy: "service:index", Targeted: true, Success: 200, Handler: a.listServices},
 		{Method: "GET", Path: "/", Anonymous: true, Success: 200, Handler: listAPIVersions},
 		{Method: "GET", Path: "/versions", Anonymous: true, Success: 200, Handler: listAPIVersions},
 	}

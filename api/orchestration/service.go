@@ -1,6 +1,8 @@
 package orchestration
 
 import (
+	"time"
+
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -32,6 +34,8 @@ type API struct {
 	MaxStacks, MaxConfigs, MaxResources int
 	// MaxSnapshots bounds the snapshots of a stack; less than 0 is no bound.
 	MaxSnapshots int
+	// ReportInterval is the time between two heartbeats of a control worker.
+	ReportInterval time.Duration
 	// Abandon allows stacks to be exported, and deleted without what they have made.
 	Abandon bool
 	// Adopt allows stacks to be made of what is there already.

@@ -14,7 +14,12 @@ import (
 var filters = map[string]string{
 	"id": "id", "name": "name", "stack_name": "name", "status": "status", "stack_status": "status", "action": "action", "stack_action": "action",
 	"username": "username", "stack_owner": "username", "owner_id": "parent", "parent": "parent", "stack_status_reason": "reason",
+	"tenant": "project", "disable_rollback": "rollback", "timeout_mins": "timeout", "stack_user_project_id": "user_project",
 }
+
+// hiddenTags are those of stacks that are listed only if hidden ones are asked for
+// (hidden_stack_tags).
+var hiddenTags = []string{"data-processing-cluster"}
 
 // sortKeys are what a list may be sorted by.
 var sortKeys = map[string]string{"stack_name": "name", "stack_status": "status", "creation_time": "created", "updated_time": "updated"}
@@ -68,6 +73,15 @@ func (a *API) detailStacks(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(map[string]any{"stacks": items}), nil
 }
 
+// lowered are values as they are compared: a truth is one in whatever letters.
+func lowered(values []string) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = strings.ToLower(v)
+	}
+	return all
+}
+
 // filter reads the query of a list.
 func (a *API) filter(r *rest.Request) (f orchestration.StackFilter, err error) {
 	f = orchestration.StackFilter{Project: r.Identity.ProjectID, Marker: r.Query.Get("marker"), Ascending: r.Query.Get("sort_dir") == "asc",
@@ -87,8 +101,12 @@ func (a *API) filter(r *rest.Request) (f orchestration.StackFilter, err error) {
 			return f, err
 		}
 	}
-	if _, err = flag(r, "show_hidden", false); err != nil {
+	hidden, err := flag(r, "show_hidden", false)
+	if err != nil {
 		return f, err
+	}
+	if !hidden {
+		f.Hidden = hiddenTags
 	}
 	if f.Limit, err = number(r, "limit"); err != nil {
 		return f, err
@@ -98,6 +116,9 @@ func (a *API) filter(r *rest.Request) (f orchestration.StackFilter, err error) {
 	}
 	for name, what := range filters {
 		if values := r.Query[name]; len(values) > 0 {
+			if what == "rollback" {
+				values = lowered(values)
+			}
 			f.Match[what] = append(f.Match[what], values...)
 		}
 	}

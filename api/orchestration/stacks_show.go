@@ -9,7 +9,6 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
-	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -213,43 +212,6 @@ func (a *API) showEnvironment(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	return rest.JSON(d.Environment.Masked(schemas)), nil
-}
-
-// validateTemplate says what a template asks for, and what is wrong with it.
-func (a *API) validateTemplate(r *rest.Request) (*rest.Response, error) {
-	if err := flat(r); err != nil {
-		return nil, err
-	}
-	body, err := bodyOf(r)
-	if err != nil {
-		return nil, err
-	}
-	request, err := stacks.ParseRequest(body, a.fetcher(r))
-	if err != nil {
-		return nil, err
-	}
-	d, err := request.Define(hot.Identity{Project: r.Identity.ProjectID}, a.Types)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.ValidateTemplate(); err != nil {
-		return nil, err
-	}
-	parameters := &value.Map{}
-	for _, p := range d.Parameters.All() {
-		if !p.Pseudo {
-			parameters.Set(p.Name, p.Describe())
-		}
-	}
-	schemas, err := d.Template.AllSchemas(d.Files)
-	if err != nil {
-		return nil, err
-	}
-	answer := map[string]any{"Description": descriptionOf(d), "Parameters": parameters, "Environment": d.Environment.Masked(schemas)}
-	if groups := d.Template.Groups(); groups != nil {
-		answer["ParameterGroups"] = groups
-	}
-	return rest.JSON(answer), nil
 }
 
 // stamp is a time as the API has it.

@@ -85,6 +85,7 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	c := cloud.Start(t, cloud.Options{Hosts: 1, Config: map[string]any{"api.cors_origins": []string{goodOrigin}}})
 	t.Run("compute refuses", func(t *testing.T) { computeRefuses(t, c) })
+	t.Run("orchestration refuses", func(t *testing.T) { orchestrationRefuses(t, c) })
 	t.Run("paths", func(t *testing.T) { pathsAreTaken(t, c) })
 }
 

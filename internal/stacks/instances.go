@@ -86,7 +86,7 @@ func devices(launch *value.Map) (all []any) {
 		mapping, _ := item.(*value.Map)
 		given, _ := mapping.Get("Ebs")
 		ebs, _ := given.(*value.Map)
-		one := &value.Map{}
+		one := value.NewMap("boot_index", value.Int(-1)) // the image is what is booted from
 		for _, p := range []struct {
 			of       *value.Map
 			from, to string

@@ -22,6 +22,8 @@ type StackFilter struct {
 	Match map[string][]string
 	// Tags must all be there, one of TagsAny; not all of NotTags, none of NotTagsAny.
 	Tags, TagsAny, NotTags, NotTagsAny []string
+	// Hidden are tags of which a stack that is listed has none, either.
+	Hidden []string
 	// Sort are the things to sort by; when it was made, if there are none.
 	Sort      []string
 	Ascending bool
@@ -34,6 +36,8 @@ type StackFilter struct {
 // matchable are what a filter may name, as SQL.
 var matchable = map[string]string{
 	"id": "s.id::text", "name": "s.name", "action": "s.action", "username": "s.username", "parent": "COALESCE(s.parent_id::text, '')", "reason": "s.reason",
+	"project": "s.project_id", "rollback": "CASE WHEN s.disable_rollback THEN 'true' ELSE 'false' END", "timeout": "COALESCE(s.timeout_mins::text, '')",
+	"user_project": "COALESCE(s.stack_user_project_id::text, '')",
 }
 
 // sortable are what a list may be sorted by, as SQL; none of it is ever null.
@@ -68,7 +72,7 @@ func (f StackFilter) conditions() (where []string, args []any) {
 	for _, tags := range []struct {
 		condition string
 		tags      []string
-	}{{"s.tags @> ?", f.Tags}, {"s.tags && ?", f.TagsAny}, {"NOT s.tags @> ?", f.NotTags}, {"NOT s.tags && ?", f.NotTagsAny}} {
+	}{{"s.tags @> ?", f.Tags}, {"s.tags && ?", f.TagsAny}, {"NOT s.tags @> ?", f.NotTags}, {"NOT s.tags && ?", f.NotTagsAny}, {"NOT s.tags && ?", f.Hidden}} {
 		if len(tags.tags) > 0 {
 			add(tags.condition, tags.tags)
 		}
