@@ -196,7 +196,7 @@ func (d *Driver) Landed(ctx context.Context, serverID string) (steps.LandedOut, 
 		return steps.LandedOut{}, err
 	}
 	switch job, err := g.job(ctx); {
-	case faults.Is(err, faults.Conflict), err == nil && job.active:
+	case faults.Is(err, faults.Conflict), err == nil && (job.active || now.split):
 		return steps.LandedOut{Coming: true}, nil // only the other host has its figures
 	case err != nil:
 		return steps.LandedOut{}, err

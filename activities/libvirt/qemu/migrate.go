@@ -62,7 +62,7 @@ func (d *Driver) Depart(ctx context.Context, serverID string) (steps.Departure, 
 	if err != nil {
 		return steps.Departure{}, err
 	}
-	if !now.active || now.leaving { // one that stands still because it leaves would arrive standing still
+	if !now.active || now.leaving || now.split { // one that stands still because it leaves would arrive standing still
 		return steps.Departure{}, faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
 	}
 	domain, err := g.described(ctx, golibvirt.DomainXMLMigratable)
@@ -131,8 +131,8 @@ func (d *Driver) Migrate(ctx context.Context, m libvirt.Move, confirm libvirt.Co
 		return faults.New(faults.Conflict, "InstanceNotRunning", "Instance %s is not running.", g.id)
 	}
 	w := &watch{guest: g, move: m, began: time.Now()}
-	if !now.active {
-		return g.left(w.verdict(ctx, nil, false)) // an earlier call has moved it
+	if !now.active || w.hopeless(now) {
+		return g.left(w.verdict(ctx, nil, false)) // an earlier call has moved it, or begun to
 	}
 	if have.Leaving == m.Mark {
 		if job, err := g.job(ctx); err != nil || job.active {
@@ -360,7 +360,9 @@ func (w *watch) verdict(ctx context.Context, answer error, aborted bool) error {
 		return err
 	case now.missing, now.gone:
 		return nil
-	case now.leaving:
+	case w.hopeless(now):
+		return faults.New(faults.Conflict, "MigrationError", "Migration error: the guest was lost with a part of it on each host")
+	case now.leaving, now.split:
 		return faults.New(faults.NotFound, steps.MigrationUnsettled, "the guest stands still, and may run on the other host")
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -370,6 +372,12 @@ func (w *watch) verdict(ctx context.Context, answer error, aborted bool) error {
 		return faults.Wrap(answer, faults.Conflict, "MigrationError", "Migration error: %s", faults.As(answer).Message)
 	}
 	return faults.New(faults.Conflict, "MigrationError", "Migration error: libvirt gave the migration up")
+}
+
+// hopeless says that the guest is torn, and nobody waits any longer for the way
+// between its hosts to be mended: the other one has lost it, or it is given up.
+func (w *watch) hopeless(now state) bool {
+	return now.torn && (w.move.Stays || w.move.Abort)
 }
 
 // late says that the migration takes longer than it may.

@@ -336,6 +336,58 @@ func TestPostCopyMigration(t *testing.T) {
 	p.complete(1)
 }
 
+// TestPostCopyMigrationThatBreaks: a guest whose memory is on two hosts when the way
+// between them breaks is nowhere yet, whoever asks, and is taken from neither until
+// it is given up.
+func TestPostCopyMigrationThatBreaks(t *testing.T) {
+	p := twoHosts(t, true, Migration{PermitPostCopy: true})
+	virsh := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("virsh", append([]string{"--connect", p.hosts[0].Libvirt.URI()}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("virsh %v: %v: %s", args, err, out)
+		}
+	}
+	to := p.land()
+	p.slow(1)
+	virsh("migrate-setspeed", "--postcopy", p.spec.ServerID, "1")
+	g, err := p.drivers[0].guest(p.spec.ServerID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forced, broken bool
+	err = p.move(t.Context(), to, "first", func(s steps.MoveProgress) {
+		switch now, err := g.state(t.Context()); {
+		case err != nil:
+			t.Error(err)
+		case s.MemoryProcessed > 1<<20 && !forced:
+			forced = true
+			if err := p.drivers[0].Complete(t.Context(), p.spec.ServerID); err != nil {
+				t.Error(err)
+			}
+		case now.split && !broken:
+			broken = true
+			virsh("domjobabort", "--postcopy", p.spec.ServerID)
+		}
+	})
+	if f := faults.As(err); !broken || f.Code != steps.MigrationUnsettled {
+		t.Fatalf("broken %t: %v", broken, err)
+	}
+	if landed, err := p.drivers[1].Landed(t.Context(), p.spec.ServerID); err != nil || landed.Here || !landed.Coming {
+		t.Errorf("landed: %+v, %v", landed, err)
+	}
+	if _, err := p.drivers[0].Depart(t.Context(), p.spec.ServerID); !faults.Is(err, faults.Conflict) {
+		t.Errorf("it departs anew: %v", err)
+	}
+	// Until it is given up.
+	again := libvirt.Move{ServerID: p.spec.ServerID, Mark: "first", Only: true, Seen: func(steps.MoveProgress) {}}
+	for _, given := range []libvirt.Move{{Abort: true}, {Stays: true}} {
+		again.Abort, again.Stays = given.Abort, given.Stays
+		if err := p.drivers[0].Migrate(t.Context(), again, confirmed); !faults.Is(err, faults.Conflict) {
+			t.Errorf("given up by %+v: %v", given, err)
+		}
+	}
+}
+
 // TestMigrationTimeout: what takes longer than it may is aborted, and says so.
 func TestMigrationTimeout(t *testing.T) {
 	p := twoHosts(t, false, Migration{CompletionTimeout: time.Second, TimeoutAction: TimeoutAbort})

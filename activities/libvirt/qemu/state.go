@@ -23,6 +23,9 @@ type state struct {
 	// gone says that it has ended because it went to another host, leaving that it
 	// stands still until libvirt knows whether it did.
 	gone, leaving bool
+	// split says that a part of it is on another host, where it runs before its
+	// memory is there, torn that the way between the two has broken.
+	split, torn bool
 	// starting says that libvirt is at work on its start: it will run, or not.
 	starting bool
 }
@@ -75,9 +78,16 @@ func (d *Driver) stateOf(ctx context.Context, domain golibvirt.Domain) (state, e
 		s.power = powerStates[golibvirt.DomainState(number)]
 		s.active = golibvirt.DomainState(number) != golibvirt.DomainShutoff
 		s.gone = !s.active && golibvirt.DomainShutoffReason(reason) == golibvirt.DomainShutoffMigrated
-		if golibvirt.DomainState(number) == golibvirt.DomainPaused {
-			s.starting = golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedStartingUp
-			s.leaving = golibvirt.DomainPausedReason(reason) == golibvirt.DomainPausedMigration
+		switch golibvirt.DomainState(number) {
+		case golibvirt.DomainRunning:
+			s.torn = golibvirt.DomainRunningReason(reason) == golibvirt.DomainRunningPostcopyFailed
+			s.split = s.torn
+		case golibvirt.DomainPaused:
+			why := golibvirt.DomainPausedReason(reason)
+			s.starting = why == golibvirt.DomainPausedStartingUp
+			s.leaving = why == golibvirt.DomainPausedMigration
+			s.torn = why == golibvirt.DomainPausedPostcopyFailed
+			s.split = s.torn || why == golibvirt.DomainPausedPostcopy
 		}
 		if s.active {
 			return nil
