@@ -3,6 +3,7 @@ package records_test
 import (
 	"testing"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
@@ -89,9 +90,20 @@ func TestWhatIsOwedIsNotHeld(t *testing.T) {
 	if h := held(); len(h) != 0 {
 		t.Errorf("the server holds what is owed: %+v", h)
 	}
-	computetest.InTx(t, w.db, func(tx store.Tx) error {
-		return compute.PayDebt(t.Context(), tx, w.engine, host, op, 2)
-	})
+	pay := func() error {
+		return w.db.InTx(t.Context(), func(tx store.Tx) error { return compute.PayDebt(t.Context(), tx, w.engine, host, op, 2) })
+	}
+	if err := pay(); !faults.Is(err, faults.Unavailable) {
+		t.Errorf("paid before the operation has ended: %v", err)
+	}
+	_, err = w.finish(steps.FinishIn{Fence: fence, Result: operations.ResultFailed, Server: &steps.ServerOutcome{},
+		Fault: &steps.Fault{Code: "Broken", Message: "it is broken", HTTPCode: 500}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pay(); err != nil {
+		t.Fatal(err)
+	}
 	var left int
 	if err := w.db.Pool.QueryRow(t.Context(), `SELECT count(*) FROM compute.allocations`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d claims are left after the debt was paid (%v)", left, err)

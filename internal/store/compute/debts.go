@@ -4,8 +4,12 @@ package compute
 
 import (
 	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
 )
@@ -24,8 +28,18 @@ const unaccounted = `NOT EXISTS (
 // PayDebt takes note that the host has paid a debt, and gives back the room
 // that was owed with a guest, by the server or by a migration of it. Said twice
 // it is paid once: room that is held there since stays. Errors: NotFound (the
-// host owes no such thing).
+// host owes no such thing); Unavailable (its operation has not ended: until then
+// nobody knows which room is owed with a guest).
 func PayDebt(ctx context.Context, tx store.Tx, e *engine.Engine, hostID, operationID string, seq int) error {
+	var ended bool
+	err := tx.QueryRow(ctx, `SELECT finished_at IS NOT NULL FROM engine.operations WHERE id = $1 FOR SHARE`, operationID).Scan(&ended)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // it owes nothing
+	case err != nil:
+		return store.Translate(err)
+	case !ended:
+		return faults.New(faults.Unavailable, "OperationNotOver", "operation %s has not ended yet", operationID)
+	}
 	debt, err := e.Paid(ctx, tx, hostID, operationID, seq)
 	if err != nil || debt.Kind != operations.EffectGuest || !isUUID(debt.Ref) || !isUUID(debt.Host) {
 		return err
