@@ -95,7 +95,7 @@ integration-hot:
 HEAT_LOG := bin/integration-heat.log
 
 integration-heat: bin/holdfast-temporal
-	@mkdir -p bin docs/results; go test -count=1 -timeout 30m -parallel 6 -tags real -v ./integration/heat > $(HEAT_LOG) 2>&1; code=$$?; \
+	@mkdir -p bin docs/results; go test -count=1 -timeout 30m -parallel 10 -tags real -v ./integration/heat > $(HEAT_LOG) 2>&1; code=$$?; \
 	{ echo '# Stacks'; echo; \
 	  echo "\`make integration-heat\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): scenarios run on stacks of openstack-heat $$(.venv/heat/bin/pip show openstack-heat | sed -n 's/^Version: //p') from PyPI and of Holdfast. What is compared stands in \`integration/heat\`, the scenarios in \`integration/heat/testdata\`."; echo; \
 	  sed -n 's/^ *real_test.go:[0-9]*: |/|/p' $(HEAT_LOG) | sed 's/^| scenario |/\n&/'; echo; \

@@ -127,9 +127,7 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 		return nil, nil
 	case names == nil || s.replaced(r, names):
 		if names != nil {
-			s.show(r, orchestration.ActionUpdate)
-			r.Status, r.Reason = orchestration.Complete, "The Resource "+r.Name+" requires replacement."
-			s.tell(r)
+			s.tellReplaced(r)
 		}
 		heir := &orchestration.Resource{Name: r.Name, Type: def.Type, CarriedBy: s.definition.CarriedBy(def)}
 		if err := orchestration.InsertResources(ctx, tx, s.stack.ID, s.template, []*orchestration.Resource{heir}); err != nil {
@@ -167,6 +165,15 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	state.Data.Set(changingKey, list)
 	s.show(r, orchestration.ActionUpdate)
 	return r, s.requireToo(r)
+}
+
+// tellReplaced tells that a resource was to be changed and can't be; it is what it was.
+func (s *shift) tellReplaced(r *orchestration.Resource) {
+	event := orchestration.EventOf(s.stack, r)
+	event.Action, event.Status, event.Reason = orchestration.ActionUpdate, orchestration.InProgress, changed
+	s.events = append(s.events, event)
+	event.Status, event.Reason = orchestration.Complete, "The Resource "+r.Name+" requires replacement."
+	s.events = append(s.events, event)
 }
 
 // made is a row that nothing was done for yet, about to be made; nil if what the

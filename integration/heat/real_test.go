@@ -23,6 +23,8 @@ func TestMain(m *testing.M) { cloud.Main(m) }
 var meant = []difference{
 	{At: `\d+ (resource|events) .*`, Ours: `.*(CREATE|UPDATE|DELETE)_FAILED: (CREATE|UPDATE|DELETE) aborted \(user triggered cancel\).*`,
 		Why: "What is worked on when its operation is cancelled, or another takes over, has four minutes more in the original, and may be done by then; here it is cut short at once."},
+	{At: `\d+ (resource|events) (h|up)`, Theirs: `.*; <id>.*`,
+		Why: "What is signalled by a user of its own has the name of a resource as its id, and not the user's."},
 	{At: `\d+ (state|events .*)`, Theirs: `.*_FAILED: Timed out.*`, Ours: `.*_FAILED: [A-Z][a-z]+ timed out.*`,
 		Why: "The reason of a stack that has taken too long names what it did, as the original's does without convergence (contracts: lifecycle.json)."},
 	{At: `\d+ (resource|events) .*`, Theirs: `.* aborted \(Task .* Timed out\).*`, Ours: `.* aborted \(Timed out\).*`,

@@ -205,6 +205,12 @@ func (k *stack) step(ctx context.Context, s step) error {
 		return err
 	}
 	k.answered(s, got)
+	if s.do == "forget" { // it may take a moment
+		return patiently(ctx, func() (bool, error) {
+			got, err := k.ask(ctx, http.MethodGet, path, nil)
+			return got.status == http.StatusNotFound, err
+		})
+	}
 	return nil
 }
 
@@ -307,6 +313,14 @@ func (k *stack) await(ctx context.Context, state string) error {
 	}
 	if err := k.quiet(ctx); err != nil {
 		return err
+	}
+	if state == "DELETE_COMPLETE" { // its name is free a little later
+		if err := patiently(ctx, func() (bool, error) {
+			got, err := k.ask(ctx, http.MethodGet, "/stacks/"+k.scenario.name, nil)
+			return got.status == http.StatusNotFound, err
+		}); err != nil {
+			return err
+		}
 	}
 	return k.look(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -133,7 +134,8 @@ func purgeFiles(ctx context.Context, tx store.Tx, ids []int64) error {
 	return nil
 }
 
-// ShowRollback shows that a stack takes back what failed, after the event of that;
+// ShowRollback shows that a stack takes back what failed, after the event of that, and
+// ends what is still in progress of its resources;
 // what it was before the operation is what it is asked to be from then on.
 func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
 	tag, err := tx.Exec(ctx, `
@@ -150,6 +152,13 @@ func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
 	}
 	if tag.RowsAffected() == 0 {
 		return nil
+	}
+	why := ""
+	if strings.HasSuffix(reason, "timed out") {
+		why = "Timed out"
+	}
+	if err := stopResources(ctx, tx, id, why); err != nil {
+		return err
 	}
 	return noteStack(ctx, tx, id)
 }
