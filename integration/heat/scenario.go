@@ -71,7 +71,7 @@ type args struct {
 // verbs are the things that can be done; with one argument or several.
 var verbs = map[string]string{
 	"create": "", "update": "", "patch": "", "preview": "", "signal": "", "health": "", "until": "",
-	"await": "state", "told": "reason", "action": "name", "snapshot": "name", "restore": "name", "forget": "name", "abandon": "-", "adopt": "-", "export": "-", "delete": "-",
+	"await": "state", "told": "reason", "pause": "duration", "action": "name", "snapshot": "name", "restore": "name", "forget": "name", "abandon": "-", "adopt": "-", "export": "-", "delete": "-",
 }
 
 func (s *step) UnmarshalYAML(node *yaml.Node) error {

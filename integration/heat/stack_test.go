@@ -152,6 +152,12 @@ func (k *stack) step(ctx context.Context, s step) error {
 		return k.until(ctx, with.States)
 	case "told":
 		return k.told(ctx, with.Text)
+	case "pause": // for what the original is still at, and doesn't show
+		pause, err := time.ParseDuration(with.Text)
+		if err == nil {
+			time.Sleep(pause)
+		}
+		return err
 	case "await":
 		return k.await(ctx, with.Text)
 	case "create", "preview", "update", "patch":
