@@ -4,6 +4,7 @@
 # make chaos   SEEDS=10: kills by as many seeds, and every verb at every point, written to docs/results/chaos.md
 # make properties   CASES=100000: the scheduler's properties and concurrent claims in PostgreSQL, to docs/results
 # make bench   figures, to docs/results
+# make bench-stacks   figures of stacks, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
 # make integration-heat       stacks of openstack-heat from PyPI and of Holdfast, worked on alike and compared, to docs/results
@@ -19,7 +20,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos properties bench integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient suites check lint clean
+.PHONY: dev build test chaos properties bench bench-stacks integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient suites check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -72,6 +73,13 @@ bench: bin/holdfast-temporal
 	{ echo '# Figures'; echo; \
 	  echo "\`make bench\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: 100 simulated hosts, PostgreSQL with synchronous commit, Temporal, clients and all processes on the one machine."; echo; \
 	  cat $$report; } > $(BENCH_REPORT); code=$$?; rm -f $$report; exit $$code
+
+bench-stacks: bin/holdfast-temporal
+	@mkdir -p docs/results; report=$$(mktemp); \
+	HOLDFAST_TEST_REPORT=$$report go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./integration/stackbench && \
+	{ echo '# Figures of stacks'; echo; \
+	  echo "\`make bench-stacks\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: PostgreSQL, Temporal, clients and all processes on the one machine. What is measured stands in \`integration/stackbench\`."; echo; \
+	  cat $$report; } > docs/results/bench-stacks.md; code=$$?; rm -f $$report; exit $$code
 
 KEYSTONE_LOG := bin/integration-keystone.log
 
