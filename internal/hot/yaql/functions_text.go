@@ -151,36 +151,33 @@ func split(a *arguments) (any, error) {
 		}
 		return a.m.texts(re.Split(s, -1))
 	}
-	s, err := a.text(0)
-	if err != nil {
-		return nil, err
-	}
-	separator, err := a.or(1, "separator", nil)
-	if err != nil {
-		return nil, err
-	}
-	most, err := a.int(2, "maxSplits", -1)
-	if err != nil {
-		return nil, err
-	}
-	if most >= 0 {
-		most++
-	}
-	switch x := separator.(type) {
-	case nil:
-		return a.m.texts(strings.Fields(s))
-	case string:
-		if x == "" {
-			return nil, value.Errorf("ValueError", "empty separator")
-		}
-		return a.m.texts(strings.SplitN(s, x, most))
-	}
-	return nil, mismatch{}
+	return a.split(fromLeft)
 }
 
 // rightSplit is split from the text's end, which differs where only so many splits are
 // to be made.
-func rightSplit(a *arguments) (any, error) {
+func rightSplit(a *arguments) (any, error) { return a.split(fromRight) }
+
+// end is an end of texts, from which they are split.
+type end struct {
+	index     func(s, separator string) int
+	indexFunc func(s string, is func(rune) bool) int
+	trim      func(s string, is func(rune) bool) string
+	// cut takes off what is between the end and a separator.
+	cut func(s string, at, size int) (part, rest string)
+	// last says that the first part that is cut off is the last.
+	last bool
+}
+
+var (
+	fromLeft = end{strings.Index, strings.IndexFunc, strings.TrimLeftFunc,
+		func(s string, at, size int) (part, rest string) { return s[:at], s[at+size:] }, false}
+	fromRight = end{strings.LastIndex, strings.LastIndexFunc, strings.TrimRightFunc,
+		func(s string, at, size int) (part, rest string) { return s[at+size:], s[:at] }, true}
+)
+
+// split splits a text from an end at white space or at a separator.
+func (a *arguments) split(from end) (any, error) {
 	s, err := a.text(0)
 	if err != nil {
 		return nil, err
@@ -193,36 +190,55 @@ func rightSplit(a *arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := strings.LastIndex
+	var parts []string
 	switch x := separator.(type) {
 	case nil:
-		separator, s = "", strings.TrimRightFunc(s, unicode.IsSpace)
-		last = func(s, _ string) int { return strings.LastIndexFunc(s, unicode.IsSpace) }
+		parts = from.atSpace(s, most)
 	case string:
 		if x == "" {
 			return nil, value.Errorf("ValueError", "empty separator")
 		}
+		parts = from.atEach(s, x, most)
 	default:
 		return nil, mismatch{}
 	}
-	var parts []string
+	if from.last {
+		slices.Reverse(parts)
+	}
+	return a.m.texts(parts)
+}
+
+// atEach are the parts between separators.
+func (from end) atEach(s, separator string, most int) (parts []string) {
 	for ; most != 0; most-- {
-		at := last(s, separator.(string))
+		at := from.index(s, separator)
 		if at < 0 {
 			break
 		}
-		if separator == "" {
-			_, size := utf8.DecodeRuneInString(s[at:])
-			parts, s = append(parts, s[at+size:]), strings.TrimRightFunc(s[:at], unicode.IsSpace)
-			continue
+		var part string
+		part, s = from.cut(s, at, len(separator))
+		parts = append(parts, part)
+	}
+	return append(parts, s)
+}
+
+// atSpace are the parts between white space, none of which is empty.
+func (from end) atSpace(s string, most int) (parts []string) {
+	s = from.trim(s, unicode.IsSpace)
+	for ; most != 0; most-- {
+		at := from.indexFunc(s, unicode.IsSpace)
+		if at < 0 {
+			break
 		}
-		parts, s = append(parts, s[at+len(separator.(string)):]), s[:at]
+		_, size := utf8.DecodeRuneInString(s[at:])
+		var part string
+		part, s = from.cut(s, at, size)
+		parts, s = append(parts, part), from.trim(s, unicode.IsSpace)
 	}
-	if s != "" || separator != "" {
-		parts = append(parts, s)
+	if s == "" {
+		return parts
 	}
-	slices.Reverse(parts)
-	return a.m.texts(parts)
+	return append(parts, s)
 }
 
 func (m *machine) texts(parts []string) (any, error) {
