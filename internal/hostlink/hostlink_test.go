@@ -433,7 +433,7 @@ func TestNodesAreAskedAbout(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	reader := NewReader(key)
 	said, err := reader.Ask(t.Context(), "c", l.Address(), "n", "boot_device", url.Values{"a": {"b c"}})
-	if err != nil || strings.TrimSpace(string(said)) != `{"boot_device":"pxe"}` || !slices.Equal(nodes.heard, []string{"n boot_device a=b+c"}) {
+	if err != nil || string(said) != `{"boot_device": "pxe"}` || !slices.Equal(nodes.heard, []string{"n boot_device a=b+c"}) {
 		t.Errorf("%s, %v, %v", said, err, nodes.heard)
 	}
 	_, err = reader.Ask(t.Context(), "c", l.Address(), "n", "refused", nil)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -55,7 +54,7 @@ func nodesHandler(conductor string, key Key, nodes Nodes) http.Handler {
 			writeFault(w, err)
 			return
 		}
-		writeJSON(w, http.StatusOK, answer)
+		writeRead(w, "application/json", answer)
 	})
 	return mux
 }
@@ -67,23 +66,6 @@ func nodeObject(conductor, nodeID, question string) string {
 // Ask asks the conductor that listens at linkAddress something about a node. Errors:
 // those of Nodes; Unavailable, the conductor can't be reached.
 func (r *Reader) Ask(ctx context.Context, conductor, linkAddress, nodeID, question string, about url.Values) (json.RawMessage, error) {
-	address := "http://" + linkAddress + "/nodes/" + url.PathEscape(nodeID) + "/" + url.PathEscape(question) + "?" + about.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the conductor's link address is not usable")
-	}
-	req.Header.Set("Authorization", "Bearer "+r.key.Issue(apiCaller, http.MethodGet, nodeObject(conductor, nodeID, question)))
-	resp, err := r.patient.Do(req)
-	if err != nil {
-		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the conductor can't be reached, or its node's BMC takes too long")
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, readFault(resp)
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRead+1))
-	if err != nil {
-		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the conductor hung up")
-	}
-	return text, nil
+	path := "/nodes/" + url.PathEscape(nodeID) + "/" + url.PathEscape(question) + "?" + about.Encode()
+	return r.get(ctx, r.patient, linkAddress, path, nodeObject(conductor, nodeID, question))
 }

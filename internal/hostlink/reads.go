@@ -102,12 +102,17 @@ func readsHandler(hostID string, key Key, guests Guests) http.Handler {
 				writeFault(w, err)
 				return
 			}
-			w.Header().Set("Content-Type", "application/octet-stream")
-			_, _ = w.Write(text[max(0, len(text)-maxRead):]) // who hung up has no use for the error
+			writeRead(w, "application/octet-stream", text[max(0, len(text)-maxRead):])
 		})
 	}
 	(&diskServer{hostID: hostID, key: key, guests: guests, served: served}).register(mux)
 	return mux
+}
+
+// writeRead answers with what was read.
+func writeRead(w http.ResponseWriter, contentType string, text []byte) {
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(text) // who hung up has no use for the error
 }
 
 // admitRead lets the API in, once with each pass.
@@ -229,23 +234,30 @@ func readAs[T any](ctx context.Context, r *Reader, hostID, linkAddress, serverID
 }
 
 func (r *Reader) read(ctx context.Context, hostID, linkAddress, serverID, what, query string) ([]byte, error) {
-	address := "http://" + linkAddress + "/guests/" + url.PathEscape(serverID) + "/" + what + query
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	return r.get(ctx, r.http, linkAddress, "/guests/"+url.PathEscape(serverID)+"/"+what+query, guestObject(hostID, serverID, what))
+}
+
+// get reads what a host or conductor that listens at linkAddress says of an object.
+func (r *Reader) get(ctx context.Context, client *http.Client, linkAddress, path, object string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+linkAddress+path, nil)
 	if err != nil {
-		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the host's link address is not usable")
+		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the link address is not usable")
 	}
-	req.Header.Set("Authorization", "Bearer "+r.key.Issue(apiCaller, http.MethodGet, guestObject(hostID, serverID, what)))
-	resp, err := r.http.Do(req)
+	req.Header.Set("Authorization", "Bearer "+r.key.Issue(apiCaller, http.MethodGet, object))
+	resp, err := client.Do(req)
 	if err != nil {
-		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the host can't be reached")
+		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the link can't be reached, or takes too long")
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, readFault(resp)
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRead))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRead+1))
 	if err != nil {
-		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the host hung up")
+		return nil, faults.Wrap(err, faults.Unavailable, "HostLink", "the link hung up")
+	}
+	if len(text) > maxRead {
+		return nil, faults.New(faults.Unavailable, "HostLink", "the link says more than %d bytes", maxRead)
 	}
 	return text, nil
 }
