@@ -13,16 +13,11 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store/baremetal"
 )
 
-const (
-	// waitsFor is how long a request waits for its operation, and looksEvery the time
-	// between two looks.
-	waitsFor   = 40 * time.Second
-	looksEvery = 50 * time.Millisecond
-)
+// waitsFor is how long a request waits for its operation.
+const waitsFor = 40 * time.Second
 
 // failures are the kinds of faults that operations end with, by their codes; others are
 // internal.
@@ -35,34 +30,17 @@ var failures = map[string]faults.Kind{
 // await waits for an operation to end, and gives what it failed with. What lasts longer
 // goes on behind the answer, which says so.
 func (a *API) await(r *rest.Request, operationID string) error {
-	over := time.After(waitsFor)
-	for {
-		op, err := a.Engine.Get(r.Context(), a.DB.Pool, operationID)
-		if err != nil {
-			return err
-		}
-		if op.Finished() {
-			return failureOf(op)
-		}
-		select {
-		case <-r.Context().Done():
-			return r.Context().Err()
-		case <-over:
-			return faults.New(faults.Unavailable, "BMCSlow", "The node's BMC has not done it yet; the operation %s goes on.", operationID)
-		case <-time.After(looksEvery):
-		}
+	op, err := a.Engine.Await(r.Context(), a.DB.Pool, operationID, waitsFor, engine.ToTheEnd)
+	switch {
+	case err != nil:
+		return err
+	case !op.Finished():
+		return faults.New(faults.Unavailable, "BMCSlow", "The node's BMC has not done it yet; the operation %s goes on.", operationID)
 	}
-}
-
-func failureOf(op engine.Operation) error {
-	if op.Result == operations.ResultDone {
-		return nil
+	if err = op.Failure(failures); err != nil {
+		return asBMC(err)
 	}
-	kind, ok := failures[op.ErrorCode]
-	if !ok {
-		kind = faults.Internal
-	}
-	return asBMC(faults.New(kind, op.ErrorCode, "%s", op.Message))
+	return nil
 }
 
 // asBMC answers what a BMC has failed with: the original's 500, with its text.

@@ -4,21 +4,17 @@ package compute
 // work is done.
 
 import (
+	"cmp"
 	"time"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/operations"
 )
 
-const (
-	// waitsFor is how long a request waits for its operation; what lasts longer
-	// goes on behind its answer.
-	waitsFor = 30 * time.Second
-	// looksEvery is the time between two looks.
-	looksEvery = 100 * time.Millisecond
-)
+// waitsFor is how long a request waits for its operation; what lasts longer goes on
+// behind its answer.
+const waitsFor = 30 * time.Second
 
 // failures are the kinds of faults that operations end with, by their codes
 // (contracts: errors.json); others are internal.
@@ -34,44 +30,14 @@ var failures = map[string]faults.Kind{
 
 // await waits for an operation to end, and gives what it failed with.
 func (a *API) await(r *rest.Request, operationID string) error {
-	return a.awaitUnless(r, operationID, func() (bool, error) { return false, nil })
+	return a.awaitUnless(r, operationID, engine.ToTheEnd)
 }
 
 // awaitUnless is await that ends once enough of the operation is done.
 func (a *API) awaitUnless(r *rest.Request, operationID string, enough func() (bool, error)) error {
-	wait := a.WaitsFor
-	if wait == 0 {
-		wait = waitsFor
+	op, err := a.Engine.Await(r.Context(), a.DB.Pool, operationID, cmp.Or(a.WaitsFor, waitsFor), enough)
+	if err != nil || !op.Finished() {
+		return err
 	}
-	over := time.After(wait)
-	for {
-		op, err := a.Engine.Get(r.Context(), a.DB.Pool, operationID)
-		if err != nil {
-			return err
-		}
-		if op.Finished() {
-			return failureOf(op)
-		}
-		if done, err := enough(); err != nil || done {
-			return err
-		}
-		select {
-		case <-r.Context().Done():
-			return r.Context().Err()
-		case <-over:
-			return nil
-		case <-time.After(looksEvery):
-		}
-	}
-}
-
-func failureOf(op engine.Operation) error {
-	if op.Result == operations.ResultDone {
-		return nil
-	}
-	kind, ok := failures[op.ErrorCode]
-	if !ok {
-		kind = faults.Internal
-	}
-	return faults.New(kind, op.ErrorCode, "%s", op.Message)
+	return op.Failure(failures)
 }

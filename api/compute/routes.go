@@ -20,6 +20,7 @@ type Engine interface {
 	Accept(context.Context, store.Tx, engine.Request) (engine.Accepted, error)
 	Put(context.Context, store.Tx, engine.Event) (operationID string, err error)
 	Get(ctx context.Context, q store.Queryer, id string) (engine.Operation, error)
+	Await(ctx context.Context, q store.Queryer, id string, longest time.Duration, enough func() (bool, error)) (engine.Operation, error)
 	RequestCancel(ctx context.Context, tx store.Tx, operationID, by string) (engine.Operation, error)
 	Operations(context.Context, store.Queryer, engine.Filter) ([]engine.Operation, error)
 	Events(ctx context.Context, q store.Queryer, operationIDs ...string) ([]engine.OperationEvent, error)
