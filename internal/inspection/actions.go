@@ -83,7 +83,7 @@ func reach(root *pyjson.Object, path []string, made bool) (*pyjson.Object, error
 		}
 		object, is := inner.(*pyjson.Object)
 		if !is {
-			return nil, fmt.Errorf("'%s' object has no attribute 'setdefault'", pyType(inner))
+			return nil, fmt.Errorf("'%s' object has no attribute 'setdefault'", pyjson.TypeName(inner))
 		}
 		at = object
 	}
@@ -224,7 +224,7 @@ func (c *carrier) properties() *pyjson.Object {
 func (c *carrier) setCapability(a map[string]any) error {
 	value, ok := a["value"].(string)
 	if !ok {
-		return actionFailed("Failed to set capability %s: sequence item 1: expected str instance, %s found", pyText(a["name"]), pyType(a["value"]))
+		return actionFailed("Failed to set capability %s: sequence item 1: expected str instance, %s found", pyText(a["name"]), pyjson.TypeName(a["value"]))
 	}
 	had, _ := c.properties().Get("capabilities")
 	one := pyText(a["name"]) + ":" + value
@@ -297,7 +297,7 @@ func (c *carrier) extendPlugin(a map[string]any) error {
 	now, _ := at.Get(path[len(path)-1])
 	list, ok := now.([]any)
 	if !ok && !slices.Contains([]any{nil, "", false}, now) {
-		return actionFailed("Failed to extend plugin data at %s: '%s' object has no attribute 'append'", pyText(a["path"]), pyType(now))
+		return actionFailed("Failed to extend plugin data at %s: '%s' object has no attribute 'append'", pyText(a["path"]), pyjson.TypeName(now))
 	}
 	at.Set(path[len(path)-1], added(list, a))
 	return nil

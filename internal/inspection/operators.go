@@ -48,7 +48,7 @@ func inRow(name, sign string, wants func(order int) bool) func(map[string]any) (
 		list, ok := a["values"].([]any)
 		if !ok {
 			return false, faults.New(faults.Invalid, "RuleConditionCheckFailure", "Inspection rule condition check failed. Reason: Failed to check condition: "+
-				"'%s' on values: %s: Expected list for 'values', got: %s", name, pyjson.Str(a["values"]), pyType(a["values"]))
+				"'%s' on values: %s: Expected list for 'values', got: %s", name, pyjson.Str(a["values"]), pyjson.TypeName(a["values"]))
 		}
 		forced, _ := a["force_strings"].(bool)
 		for i := 0; i+1 < len(list); i++ {
@@ -61,7 +61,7 @@ func inRow(name, sign string, wants func(order int) bool) func(map[string]any) (
 			case !comparable && sign == "==":
 				return false, nil
 			case !comparable:
-				return false, surprise("'%s' not supported between instances of '%s' and '%s'", sign, pyType(x), pyType(y))
+				return false, surprise("'%s' not supported between instances of '%s' and '%s'", sign, pyjson.TypeName(x), pyjson.TypeName(y))
 			case !wants(order):
 				return false, nil
 			}
@@ -96,25 +96,6 @@ func plainNumber(value any) any {
 		return n
 	}
 	return value
-}
-
-// pyType is what Python calls the type of a value.
-func pyType(value any) string {
-	switch value.(type) {
-	case nil:
-		return "NoneType"
-	case bool:
-		return "bool"
-	case string:
-		return "str"
-	case float64:
-		return "float"
-	case []any:
-		return "list"
-	case *pyjson.Object:
-		return "dict"
-	}
-	return "int"
 }
 
 func truthful(value any, words ...string) bool {
@@ -172,7 +153,7 @@ func oneOf(a map[string]any) (bool, error) {
 		_, there := values.Get(pyText(a["value"]))
 		return there, nil
 	}
-	return false, surprise("'in <string>' requires string as left operand, not %s", pyType(a["value"]))
+	return false, surprise("'in <string>' requires string as left operand, not %s", pyjson.TypeName(a["value"]))
 }
 
 // longestRegex bounds a regular expression.

@@ -32,6 +32,27 @@ func Str(value any) string {
 	return Repr(value)
 }
 
+// TypeName is the name of a value's type in Python.
+func TypeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case string:
+		return "str"
+	case *big.Int:
+		return "int"
+	case float64:
+		return "float"
+	case []any:
+		return "list"
+	case Mapping:
+		return "dict"
+	}
+	return "object"
+}
+
 func repr(b *strings.Builder, value any) {
 	switch v := value.(type) {
 	case nil:

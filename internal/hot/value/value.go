@@ -173,25 +173,7 @@ func Truth(v any) bool {
 }
 
 // TypeName is the name of a value's Python type.
-func TypeName(v any) string {
-	switch v.(type) {
-	case nil:
-		return "NoneType"
-	case bool:
-		return "bool"
-	case string:
-		return "str"
-	case *big.Int:
-		return "int"
-	case float64:
-		return "float"
-	case []any:
-		return "list"
-	case *Map:
-		return "dict"
-	}
-	return "object"
-}
+func TypeName(v any) string { return pyjson.TypeName(v) }
 
 // Str is Python's str(v), and Repr its repr(v).
 func Str(v any) string  { return pyjson.Str(v) }
