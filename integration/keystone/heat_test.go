@@ -93,9 +93,9 @@ func ec2Credentials(w *world) {
 	}
 }
 
-// stackUser does what Heat does with its stack domain's administrator, who works
-// in that domain and names it or not.
-func stackUser(w *world) {
+// stackDomain is a domain for stacks' users, with an administrator.
+func (w *world) stackDomain() (*domains.Domain, *users.User) {
+	w.t.Helper()
 	ctx := w.t.Context()
 	off := false
 	domain, err := domains.Create(ctx, w.admin, domains.CreateOpts{Name: unique("heat")}).Extract()
@@ -106,6 +106,14 @@ func stackUser(w *world) {
 	})
 	administrator := w.newUser(domain.ID)
 	w.must(roles.Assign(ctx, w.admin, w.roles["admin"], roles.AssignOpts{UserID: administrator.ID, DomainID: domain.ID}).ExtractErr())
+	return domain, administrator
+}
+
+// stackUser does what Heat does with its stack domain's administrator, who works
+// in that domain and names it or not.
+func stackUser(w *world) {
+	ctx := w.t.Context()
+	domain, administrator := w.stackDomain()
 	heat := w.login(gophercloud.AuthOptions{UserID: administrator.ID, Password: password, Scope: &gophercloud.AuthScope{DomainID: domain.ID}})
 
 	stack, err := projects.Create(ctx, heat, projects.CreateOpts{Name: unique("stack"), Description: "Heat stack user project"}).Extract()
@@ -142,15 +150,7 @@ func stackUser(w *world) {
 // stackUsers are made by what Holdfast makes stacks' users by: each once, and gone after.
 func stackUsers(w *world) {
 	ctx := w.t.Context()
-	off := false
-	domain, err := domains.Create(ctx, w.admin, domains.CreateOpts{Name: unique("heat")}).Extract()
-	w.must(err)
-	w.cleanup(func(ctx context.Context) error {
-		_, err := domains.Update(ctx, w.admin, domain.ID, domains.UpdateOpts{Enabled: &off}).Extract() // or it can't go
-		return errors.Join(err, domains.Delete(ctx, w.admin, domain.ID).ExtractErr())
-	})
-	administrator := w.newUser(domain.ID)
-	w.must(roles.Assign(ctx, w.admin, w.roles["admin"], roles.AssignOpts{UserID: administrator.ID, DomainID: domain.ID}).ExtractErr())
+	domain, administrator := w.stackDomain()
 	if w.roles[identity.StackUser] == "" {
 		role, err := roles.Create(ctx, w.admin, roles.CreateOpts{Name: identity.StackUser}).Extract()
 		w.must(err)
