@@ -40,11 +40,12 @@ func (a *API) refused(rows []rest.Operation) (more []rest.Operation) {
 			if slices.Contains(overlaid, path) {
 				continue
 			}
-			refuse := notAllowed
+			refuse := rest.Operation{Method: method, Path: path, Success: http.StatusOK, Handler: notAllowed}
 			if method == http.MethodPost && path == stackPath {
-				refuse = ofProject(a.lookupPart)
+				refuse.Handler = a.lookupPart
+				refuse = ofProject(refuse)
 			}
-			more = append(more, rest.Operation{Method: method, Path: path, Success: http.StatusOK, Handler: refuse})
+			more = append(more, refuse)
 		}
 		allow := strings.Join(allowed, ",")
 		more = append(more, rest.Operation{Method: http.MethodOptions, Path: path, Success: http.StatusNoContent, Handler: func(*rest.Request) (*rest.Response, error) {

@@ -116,6 +116,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 			"bob":    {UserID: "bob", ProjectID: "p2", Roles: []string{"member"}},
 			"inner":  {UserID: "user", ProjectID: "inner", Roles: []string{identity.StackUser}},
 			"root":   {UserID: "root", ProjectID: "admin", Roles: []string{"admin"}},
+			"system": {UserID: "root", SystemScope: "all", Roles: []string{"admin"}},
 		}),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 114688, Timeout: time.Minute, PublicURL: "http://cloud",
 	}, api.Service(), api.CloudFormation())
@@ -290,6 +291,9 @@ func TestRefusals(t *testing.T) {
 			400, "StackValidationFailed", "Property error: resources.x.properties: Unknown Property foo"},
 		{"reader", "POST", "/stacks", `{"stack_name": "a", ` + tiny + `}`, 403, "Forbidden", "You are not authorized to use stacks:create."},
 		{"bob", "GET", "/stacks", "", 403, "HTTPForbidden", "Access was denied to this resource."},
+		{"inner", "GET", "/stacks", "", 403, "HTTPForbidden", "Access was denied to this resource."},
+		{"inner", "GET", "/v1/inner/stacks", "", 403, "Forbidden", "You are not authorized to use stacks:index."},
+		{"system", "GET", "/stacks", "", 403, "HTTPForbidden", "Access was denied to this resource."},
 		{"bob", "GET", "/v1/p2/stacks/one/" + id, "", 404, "EntityNotFound", "The Stack (one) could not be found."},
 		{"bob", "DELETE", "/v1/p2/stacks/one/" + id, "", 404, "EntityNotFound", "The Stack (one) could not be found."},
 		{"alice", "GET", "/stacks/two/" + id, "", 404, "EntityNotFound", "The Stack (two) could not be found."},
@@ -356,6 +360,9 @@ func TestLists(t *testing.T) {
 		if got := c.names(query); got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
+	}
+	if _, answer, _ := c.ask("alice", "GET", "/stacks/detail?show_hidden=true", ""); len(answer["stacks"].([]any)) != 2 {
+		t.Errorf("in detail: %v", answer)
 	}
 	if status, answer, _ := c.ask("alice", "GET", "/stacks?tags="+strings.Repeat("x", 81), ""); status != 400 {
 		t.Errorf("a long tag: %d %v", status, answer)

@@ -59,7 +59,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: "GET", Path: "/{tenant_id}/software_configs/{config_id}", Policy: "software_configs:show", Success: 200, Handler: a.showConfig},
 		{Method: "DELETE", Path: "/{tenant_id}/software_configs/{config_id}", Policy: "software_configs:delete", Success: 204, Handler: a.deleteConfig},
 		{Method: "POST", Path: "/{tenant_id}/validate", Policy: "stacks:validate_template", Success: 200, Handler: a.validateTemplate},
-		{Method: "GET", Path: servicesPath, Policy: "service:index", Targeted: true, Success: 200, Handler: a.listServices},
+		{Method: "GET", Path: servicesPath, Policy: "service:index", Success: 200, Handler: a.listServices},
 		{Method: "GET", Path: "/", Anonymous: true, Success: 200, Handler: listAPIVersions},
 		{Method: "GET", Path: "/versions", Anonymous: true, Success: 200, Handler: listAPIVersions},
 	}
@@ -68,19 +68,29 @@ func (a *API) operations() []rest.Operation {
 	}
 	for i := range rows {
 		if !rows[i].Anonymous {
-			rows[i].Handler = ofProject(rows[i].Handler)
+			rows[i] = ofProject(rows[i])
 		}
 	}
 	return append(rows, a.refused(rows)...)
 }
 
-// ofProject keeps callers to the project of their token; an administrator's path
-// may name any, and means the token's.
-func ofProject(handle rest.Handler) rest.Handler {
-	return func(r *rest.Request) (*rest.Response, error) {
-		if r.Param("tenant_id") != r.Identity.ProjectID && !r.Identity.IsAdmin {
+// ofProject keeps callers to the project of their token; the path of an administrator
+// who has one may name any, and means the token's. As in the original, only then is the
+// row's rule asked.
+func ofProject(row rest.Operation) rest.Operation {
+	handle, targeted := row.Handler, row.Targeted
+	row.Targeted = true
+	row.Handler = func(r *rest.Request) (*rest.Response, error) {
+		project := r.Identity.ProjectID
+		if r.Param("tenant_id") != project && (project == "" || !r.Identity.IsAdmin) {
 			return nil, errForbidden
+		}
+		if row.Policy != "" && !targeted {
+			if err := r.Enforce(row.Policy, nil); err != nil {
+				return nil, err
+			}
 		}
 		return handle(r)
 	}
+	return row
 }

@@ -62,7 +62,7 @@ func (a *API) listStacks(r *rest.Request) (*rest.Response, error) {
 
 // detailStacks reads no parameter, as the original's.
 func (a *API) detailStacks(r *rest.Request) (*rest.Response, error) {
-	found, err := orchestration.ListStacks(r.Context(), a.DB.Pool, orchestration.StackFilter{Project: r.Identity.ProjectID, Limit: a.MaxPageSize})
+	found, err := orchestration.ListStacks(r.Context(), a.DB.Pool, orchestration.StackFilter{Project: r.Identity.ProjectID, Hidden: hiddenTags, Limit: a.MaxPageSize})
 	if err != nil {
 		return nil, err
 	}
