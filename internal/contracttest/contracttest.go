@@ -5,11 +5,12 @@ package contracttest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"holdfast.dev/internal/repotest"
 )
 
 // variable names the environment variable of the folder.
@@ -20,19 +21,11 @@ func Folder() (string, error) {
 	if folder := os.Getenv(variable); folder != "" {
 		return folder, nil
 	}
-	root, err := os.Getwd()
+	root, err := repotest.Root()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("set %s to the folder of the contract data: %w", variable, err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			return filepath.Join(root, "..", "shared", "contracts"), nil
-		}
-		if root == filepath.Dir(root) {
-			return "", errors.New("no module around the test: set " + variable + " to the folder of the contract data")
-		}
-		root = filepath.Dir(root)
-	}
+	return filepath.Join(root, "..", "shared", "contracts"), nil
 }
 
 // Text reads a file of the contract data, "compute/operations.json".

@@ -13,7 +13,6 @@ package original
 import (
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"holdfast.dev/dev/ports"
 	"holdfast.dev/dev/supervise"
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/repotest"
 )
 
 // Heat is one that runs.
@@ -36,9 +36,9 @@ type Heat struct {
 // (cloud.Options.Services).
 func Start(t testing.TB, c *cloud.Cloud) *Heat {
 	t.Helper()
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("the folder of serve.sh can't be found")
+	root, err := repotest.Root()
+	if err != nil {
+		t.Fatal(err)
 	}
 	port, err := ports.Free()
 	if err != nil {
@@ -47,7 +47,7 @@ func Start(t testing.TB, c *cloud.Cloud) *Heat {
 	folder, admin := t.TempDir(), c.Administrator()
 	h := &Heat{URL: fmt.Sprintf("http://127.0.0.1:%d", port), LogFile: filepath.Join(folder, "heat.log")}
 	h.process = &supervise.Process{
-		Name: "heat", Args: []string{filepath.Join(filepath.Dir(here), "serve.sh"), folder, fmt.Sprint(port)},
+		Name: "heat", Args: []string{filepath.Join(root, "integration", "heat", "original", "serve.sh"), folder, fmt.Sprint(port)},
 		Env: []string{"HEAT_DATABASE=" + c.Database("heat"), "OS_AUTH_URL=" + admin.AuthURL, "OS_USERNAME=" + admin.User,
 			"OS_PASSWORD=" + admin.Password, "OS_PROJECT_NAME=" + admin.Project, "OS_REGION_NAME=" + admin.Region},
 		LogFile: h.LogFile, Ready: launch.Answers(h.URL + "/healthcheck"), ReadyTimeout: 10 * time.Minute,
