@@ -21,6 +21,7 @@ import (
 	"holdfast.dev/dev/companions/companiontest"
 	"holdfast.dev/dev/companions/volume"
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -94,11 +95,12 @@ func (c *cloud) detachVolume(t *testing.T, id, volumeID string) string {
 	return c.share(t, operations.ServerDetachVolume, id, steps.VolumeInput{VolumeID: volumeID}, nil)
 }
 
-// share has an operation that shares the server accepted.
+// share has an operation that shares the server accepted. One of many that ask at once
+// may wait for the server's row in vain, and asks again.
 func (c *cloud) share(t *testing.T, kind operations.Kind, id string, input any, before func(store.Tx) (*operations.Effect, error)) string {
 	t.Helper()
 	var accepted engine.Accepted
-	err := c.db.InTx(t.Context(), func(tx store.Tx) (err error) {
+	accept := func(tx store.Tx) (err error) {
 		if _, err := compute.LockServer(t.Context(), tx, "p", id); err != nil {
 			return err
 		}
@@ -112,7 +114,12 @@ func (c *cloud) share(t *testing.T, kind operations.Kind, id string, input any, 
 		}
 		accepted, err = c.engine.Accept(t.Context(), tx, engine.Request{Kind: kind, ResourceID: id, ProjectID: "p", UserID: "u", RequestID: "req", Input: input, Effects: holds})
 		return err
-	})
+	}
+	until := time.Now().Add(deadline)
+	err := c.db.InTx(t.Context(), accept)
+	for faults.Is(err, faults.Unavailable) && time.Now().Before(until) {
+		err = c.db.InTx(t.Context(), accept)
+	}
 	if err != nil {
 		t.Error(err)
 		return ""
