@@ -5,8 +5,10 @@ package testenv
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -33,7 +35,12 @@ func scratch() (string, *statedir.Lock, error) {
 			return "", nil, err
 		}
 	}
-	// It has its name once it is locked, so that nobody sweeps it away before.
+	return claim(parent)
+}
+
+// claim makes a folder that has its name once it is locked, so that nobody sweeps it
+// away before.
+func claim(parent string) (string, *statedir.Lock, error) {
 	young, err := os.MkdirTemp(parent, "young-"+prefix)
 	if err != nil {
 		return "", nil, err
@@ -57,15 +64,27 @@ func sweep(parent string) error {
 	}
 	for _, dir := range left {
 		lock, err := statedir.Acquire(dir)
-		if errors.Is(err, statedir.ErrLocked) {
-			continue
+		if errors.Is(err, statedir.ErrLocked) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+			continue // it lives, or is being removed
 		}
 		if err != nil {
 			return fmt.Errorf("a folder that tests have left: %w", err)
 		}
-		if err := errors.Join(os.RemoveAll(dir), lock.Release()); err != nil {
+		if err := discard(dir, lock); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// discard removes a folder that is locked, and gives the lock back. Once the lock's file
+// is gone somebody who sweeps may put another there, before or while they remove the
+// rest; so what is left then is removed again.
+func discard(dir string, lock *statedir.Lock) error {
+	err := os.RemoveAll(dir)
+	for tries := 0; errors.Is(err, unix.ENOTEMPTY) && tries < 100; tries++ {
+		time.Sleep(10 * time.Millisecond)
+		err = os.RemoveAll(dir)
+	}
+	return errors.Join(err, lock.Release())
 }

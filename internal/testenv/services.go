@@ -98,7 +98,7 @@ func (s *Services) Stop() error {
 	if s.server != nil {
 		errs = append(errs, s.server.Kill())
 	}
-	return errors.Join(append(errs, os.RemoveAll(s.dir), s.lock.Release())...)
+	return errors.Join(append(errs, discard(s.dir, s.lock))...)
 }
 
 func readServices(file string) (*Services, error) {
