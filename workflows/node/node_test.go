@@ -280,6 +280,8 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "cleaned", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a?", "pause", "wait", "b")), Ends: "done, manageable [a b]"},
 	{Name: "cleaned and held", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a", "hold", "b", "hold")), Ends: "done, manageable [a b]"},
 	{Name: "cleaned by a setting of its BIOS", World: moving(operations.NodeClean, provision.Cleaning, manual, settling, by("a", "bios")), Ends: "done, power on, manageable [a bios]"},
+	{Name: "cleaned by a setting of its BIOS, and by its ramdisk", World: moving(operations.NodeClean, provision.Cleaning, manual, settling, from("a", "bios", "b")),
+		Ends: "done, manageable [a bios b]"},
 	{Name: "cleaned by a setting that its BMC refuses", World: moving(operations.NodeClean, provision.Cleaning, manual, broken, by("bios")),
 		Ends: "failed, power off, clean failed, clean failure: Node n failed step bios.bios: it can't work"},
 	{Name: "cleaned by its power", World: moving(operations.NodeClean, provision.Cleaning, manual, by("power_on", "reboot", "power_off")), Ends: "done, power off, manageable"},

@@ -222,12 +222,14 @@ func (r *runner) change(ctx workflow.Context, i int) error {
 }
 
 // restart has the node start anew, as acts of a name, and its ramdisk with it if it has
-// one.
+// one. Each run of the workflow does that as acts of its own: one that goes on for another
+// doesn't know whether the ramdisk runs, and what that one has turned off may be on again.
 func (r *runner) restart(ctx workflow.Context, name string) error {
 	if !holds(r.Saga, operations.EffectRamdisk) {
 		_, err := changePowerIn(ctx, r.Saga, name, steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime})
 		return err
 	}
+	name = fmt.Sprintf("%s of %d", name, r.Fence.Generation)
 	if err := shutDown(ctx, r.Saga, name+" off"); err != nil {
 		return err
 	}

@@ -165,12 +165,16 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 		if w.broken {
 			return out, errBad
 		}
-		w.sent[in.Of+" "+in.Name] = true
+		act, target := in.Of+" "+in.Name, provision.Power(in.Target).Target()
+		if w.sent[act] && w.power != target && w.restarts > 0 && len(w.plan) > 0 {
+			return out, errBad // what has led there once isn't sent again
+		}
+		w.sent[act] = w.pending == 0
 		if w.pending > 0 {
 			w.pending--
 			return steps.NodePowerOut{PowerState: string(w.power), Pending: true}, nil
 		}
-		w.power = provision.Power(in.Target).Target()
+		w.power = target
 		w.ramdisk = w.power == provision.PowerOn && w.medium
 		return steps.NodePowerOut{PowerState: string(w.power)}, nil
 	})
