@@ -599,7 +599,7 @@ func TestTrusts(t *testing.T) {
 		t.Errorf("without an answer: %d", status)
 	}
 	unheard, err := store_.TrustsUnheard(t.Context(), c.db.Pool, 0)
-	if err != nil || len(unheard) != 1 || unheard[0].TrustorID != "bob" || unheard[0].GoodUntil.Year() < 2100 {
+	if err != nil || len(unheard) != 1 || unheard[0].TrustorID != "bob" || unheard[0].GoodUntil.Year() < 2100 || unheard[0].GoodUntil.Nanosecond() != 0 {
 		t.Fatalf("nobody has heard of %v (%v)", unheard, err)
 	}
 	if err := store_.ForgetAsked(t.Context(), c.db.Pool, unheard[0].GoodUntil); err != nil {

@@ -79,11 +79,11 @@ func (k *Keystone) Trusts(ctx context.Context, trustorID string) ([]trusts.Trust
 }
 
 // DeleteTrustUntil ends the trusts of a user that are good until a time, of which
-// milliseconds count. That there is none is no error.
+// seconds count: Keystone shows no more. That there is none is no error.
 func (k *Keystone) DeleteTrustUntil(ctx context.Context, trustorID string, goodUntil time.Time) error {
 	given, err := k.Trusts(ctx, trustorID)
 	for _, trust := range given {
-		if trust.ExpiresAt.Sub(goodUntil).Abs() < time.Millisecond {
+		if trust.ExpiresAt.Truncate(time.Second).Equal(goodUntil.Truncate(time.Second)) {
 			err = errors.Join(err, k.DeleteTrust(ctx, trust.ID))
 		}
 	}

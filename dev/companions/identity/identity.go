@@ -102,12 +102,12 @@ func pageLinks(r *http.Request) map[string]any {
 // timestamp is a time as Keystone writes it, in UTC with microseconds.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// optionalTime is a timestamp or nothing.
+// optionalTime is a timestamp, to the second as Keystone shows it, or nothing.
 func optionalTime(t *time.Time) any {
 	if t == nil {
 		return nil
 	}
-	return timestamp(*t)
+	return timestamp(t.Truncate(time.Second))
 }
 
 // parseTime reads the forms of a time that Keystone takes; without a zone it is UTC.

@@ -18,10 +18,11 @@ import (
 // until which it is to be good: no other is good until then, so that it is found if
 // nobody hears that it was given.
 func AskTrust(ctx context.Context, q store.Queryer, trustorID string) (goodUntil time.Time, err error) {
-	// More than a century of milliseconds, after a time at which nobody cares.
-	const first, span = "2100-01-01", 4_000_000_000_000
+	// Some thousand years of seconds, which are what Keystone shows of times, after a time
+	// at which nobody cares, and before the last that databases have.
+	const first, span = "2100-01-01", 200_000_000_000
 	err = q.QueryRow(ctx, `INSERT INTO orchestration.trusts_asked (good_until, trustor_id)
-		VALUES (date_trunc('milliseconds', $1::timestamptz + make_interval(secs => floor(random() * $2::float8) / 1000)), $3) RETURNING good_until`,
+		VALUES ($1::timestamptz + make_interval(secs => floor(random() * $2::float8)), $3) RETURNING good_until`,
 		first, float64(span), trustorID).Scan(&goodUntil)
 	if err != nil {
 		return goodUntil, fmt.Errorf("ask trust: %w", store.Translate(err))
