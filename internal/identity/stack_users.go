@@ -5,6 +5,7 @@ package identity
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/credentials"
@@ -130,7 +131,9 @@ func goneOr(err error) error {
 // maxUserName is how much of a name Keystone takes: the end of it.
 const maxUserName = 255
 
-func userName(name string) string { return name[max(len(name)-maxUserName, 0):] }
+func userName(name string) string {
+	return strings.ToValidUTF8(name[max(len(name)-maxUserName, 0):], "")
+}
 
 // User gives the user of a name, with a password, as one of a project.
 func (u *StackUsers) User(ctx context.Context, name, password, projectID string) (id string, err error) {

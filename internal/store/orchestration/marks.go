@@ -21,5 +21,5 @@ func MarkOf(s *Stack, r *Resource) string {
 	own := strings.ToLower(markEncoding.EncodeToString(sum[:])[:MarkLength])
 	const most = 255
 	name := s.Name + "-" + r.Name
-	return name[:min(len(name), most-len(own)-1)] + "-" + own
+	return strings.ToValidUTF8(name[:min(len(name), most-len(own)-1)], "") + "-" + own
 }
