@@ -35,7 +35,8 @@ func enabledHardware(cfg *config.Config) (*hardware.Enabled, error) {
 	if err != nil {
 		return nil, err
 	}
-	for of, names := range map[hardware.Interface][]string{hardware.Rescue: cfg.Baremetal.EnabledRescueInterfaces, hardware.Inspect: cfg.Baremetal.EnabledInspectInterfaces} {
+	c := cfg.Baremetal
+	for of, names := range map[hardware.Interface][]string{hardware.Rescue: c.EnabledRescueInterfaces, hardware.Inspect: c.EnabledInspectInterfaces, hardware.Firmware: c.EnabledFirmwareInterfaces} {
 		if err := enabled.EnableInterfaces(of, names); err != nil {
 			return nil, err
 		}

@@ -69,6 +69,8 @@ type Baremetal struct {
 	EnabledRescueInterfaces []string `koanf:"enabled_rescue_interfaces"`
 	// EnabledInspectInterfaces are what they may be inspected by.
 	EnabledInspectInterfaces []string `koanf:"enabled_inspect_interfaces"`
+	// EnabledFirmwareInterfaces are what their firmware may be looked at by.
+	EnabledFirmwareInterfaces []string `koanf:"enabled_firmware_interfaces"`
 	// AgentNetworks are those in which ramdisks are reached.
 	AgentNetworks []netip.Prefix `koanf:"agent_networks"`
 	// AgentRequireTLS refuses ramdisks without TLS.

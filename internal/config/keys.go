@@ -80,6 +80,7 @@ var keys = []Key{
 	{"baremetal.enabled_hardware_types", []any{"ipmi", "redfish"}, "Hardware types that nodes may have: fake-hardware, ipmi, manual-management, redfish (enabled_hardware_types)."},
 	{"baremetal.enabled_rescue_interfaces", []any{"no-rescue"}, "Rescue interfaces that nodes may have: agent, no-rescue (enabled_rescue_interfaces)."},
 	{"baremetal.enabled_inspect_interfaces", []any{"no-inspect", "redfish"}, "Inspect interfaces that nodes may have: agent, no-inspect, redfish (enabled_inspect_interfaces)."},
+	{"baremetal.enabled_firmware_interfaces", []any{"no-firmware"}, "Firmware interfaces that nodes may have: no-firmware, redfish (enabled_firmware_interfaces)."},
 	{"baremetal.agent_networks", []any{}, "Networks in which ramdisks are reached, as 192.0.2.0/24; none are all but loopback and link local ones."},
 	{"baremetal.agent_require_tls", true, "Ramdisks that don't speak TLS are refused ([agent]require_tls)."},
 
