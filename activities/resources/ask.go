@@ -96,23 +96,16 @@ func (s *shift) requireToo(r *orchestration.Resource) error {
 	return nil
 }
 
-// other says that what was last done of a resource was for another template: by what is
-// taken back now, which had begun it and not ended it.
-func (s *shift) other(r *orchestration.Resource) bool {
-	return s.phase == steps.Back && r.TemplateID != s.template
-}
-
 // ask compares a resource with what the template says of it, and gives the row that
 // is to be made or changed: itself, or one that takes its place; nil if there is
 // nothing to do, or it can't be done.
 func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration.Resource) (*orchestration.Resource, error) {
+	if r.Status == orchestration.InProgress {
+		return r, nil // begun, and to be gone on with
+	}
 	def := s.definition.Resource(r.Name)
 	if def == nil {
 		return nil, faults.New(faults.Internal, "NoDefinition", "the template has no resource %s", r.Name)
-	}
-	turns := s.other(r) && r.Action == orchestration.ActionUpdate && s.definition.Nests(def) // a stack's update takes over
-	if r.Status == orchestration.InProgress && !turns {
-		return r, nil // begun, and to be gone on with
 	}
 	if r.Action == orchestration.ActionInit {
 		return s.made(id, r, def)
@@ -145,9 +138,6 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 	state, err := s.world.Of(r)
 	if err != nil {
 		return nil, err
-	}
-	if turns {
-		state.Data = state.Data.Without(rollingKey)
 	}
 	if err := s.resolve(r, state, def); err != nil {
 		return nil, err

@@ -55,8 +55,14 @@ func (w *world) members(name string) string {
 // it was after each, and for how long nothing was done in between.
 func (w *world) batches(id int64) (told []string, failed string) {
 	w.Helper()
+	return w.batchesIn(steps.Make, id)
+}
+
+// batchesIn does so in a phase.
+func (w *world) batchesIn(phase steps.Phase, id int64) (told []string, failed string) {
+	w.Helper()
 	for range 100 {
-		out := w.batch(steps.Make, id)
+		out := w.batch(phase, id)
 		switch {
 		case out.Failed != nil:
 			return told, out.Failed.Reason
@@ -107,6 +113,45 @@ func TestRolling(t *testing.T) {
 		t.Errorf("resized: %q", told)
 	}
 	w.end("UPDATE", "COMPLETE")
+}
+
+// A group that an update had begun to change when it is taken back is changed back: what
+// is done of its stack is cut short, and what that has made or changed is as it was.
+func TestBackOfGroupThatIsBegun(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]string{
+		strings.ReplaceAll(inBatches, "count: 3", "count: 4"):          "0 first, 1 first, 2 first, 3 first",
+		strings.ReplaceAll(inBatches, "value: first", "value: second"): "0 first, 1 first, 2 first, 3 second, 4 second",
+	} {
+		w := newWorld(t, inBatches)
+		w.batches(w.plan(steps.Make).IDs[0])
+		w.end("CREATE", "COMPLETE")
+		w.ask(asked)
+		group := w.plan(steps.Make).IDs[0]
+		w.batch(steps.Make, group)
+		part := *w
+		part.fence = w.take(w.part("g").ID)
+		part.follow(steps.Make)
+		if got := w.members("g"); got != want {
+			t.Fatalf("begun: %s, want %s", got, want)
+		}
+		if _, err := w.records().Advance(t.Context(), steps.AdvanceIn{Fence: w.fence, Step: operations.StepRollback, Attempt: 1}); err != nil {
+			t.Fatal(err)
+		}
+		back := w.plan(steps.Back).IDs[0]
+		for range 2 {
+			if out := w.batch(steps.Back, back); len(out.Waiting) != 1 || out.Failed != nil {
+				t.Fatalf("%+v", out)
+			}
+		}
+		if next := part.cancelled("UPDATE"); next != w.part("g").ID {
+			t.Fatalf("%q is next", next)
+		}
+		told, failed := w.batchesIn(steps.Back, back)
+		if r := w.rows()["g"]; failed != "" || w.members("g") != "0 first, 1 first, 2 first" || r.Status != orchestration.Complete {
+			t.Errorf("%q, %q, and it is %s", told, failed, r.Status)
+		}
+	}
 }
 
 // A change that is taken over in the middle is gone on with by the next one; of one that

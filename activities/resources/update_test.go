@@ -182,7 +182,8 @@ resources:
 	}
 }
 
-// What an update that is taken back has begun to change is ended, and then changed back.
+// What an update that is taken back has begun to change is cut short, and is then as it
+// was.
 func TestBackOfWhatIsBegun(t *testing.T) {
 	t.Parallel()
 	const template = `

@@ -362,12 +362,6 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	default:
 		r.Status, r.Reason, r.DoneIn = orchestration.Complete, changed, s.traversal
 		s.tell(r)
-		if id > 0 && s.other(r) {
-			// What was begun for another template is over, and is compared with this one.
-			r.DoneIn = ""
-			s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: soon})
-			break
-		}
 		held, err := s.hold(id, r, s.after(id, r))
 		switch {
 		case err != nil:
