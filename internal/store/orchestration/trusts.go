@@ -44,6 +44,10 @@ func InsertTrust(ctx context.Context, q store.Queryer, stackID, id string, goodU
 	return nil
 }
 
+// endedAtOnce is how much of what is to be ended at Keystone is given at a time: any of
+// it, so that nothing waits for what can't be ended.
+const endedAtOnce = 100
+
 // AskedTrust is a trust that was asked for.
 type AskedTrust struct {
 	TrustorID string
@@ -52,9 +56,8 @@ type AskedTrust struct {
 
 // TrustsUnheard are some that were asked for a while ago.
 func TrustsUnheard(ctx context.Context, q store.Queryer, while time.Duration) ([]AskedTrust, error) {
-	const atOnce = 100
 	rows, err := q.Query(ctx, `SELECT trustor_id, good_until FROM orchestration.trusts_asked
-		WHERE created_at < now() - make_interval(secs => $1) ORDER BY created_at LIMIT $2`, while.Seconds(), atOnce)
+		WHERE created_at < now() - make_interval(secs => $1) ORDER BY random() LIMIT $2`, while.Seconds(), endedAtOnce)
 	if err != nil {
 		return nil, fmt.Errorf("trusts that were asked for: %w", store.Translate(err))
 	}
@@ -102,11 +105,10 @@ func EndTrust(ctx context.Context, q store.Queryer, id string) error {
 // TrustsToEnd are some trusts of stacks that are deleted, or that have not come to
 // be for a while.
 func TrustsToEnd(ctx context.Context, q store.Queryer, unborn time.Duration) ([]string, error) {
-	const atOnce = 100
 	rows, err := q.Query(ctx, `
 		SELECT t.id FROM orchestration.trusts t LEFT JOIN orchestration.stacks s ON s.id = t.stack_id
 		WHERE s.deleted_at IS NOT NULL OR t.created_at = '-infinity' OR s.id IS NULL AND t.created_at < now() - make_interval(secs => $1)
-		ORDER BY t.created_at LIMIT $2`, unborn.Seconds(), atOnce)
+		ORDER BY random() LIMIT $2`, unborn.Seconds(), endedAtOnce)
 	if err != nil {
 		return nil, fmt.Errorf("trusts: %w", store.Translate(err))
 	}

@@ -56,10 +56,9 @@ func PutUserProject(ctx context.Context, q store.Queryer, p UserProject, stacks 
 
 // UserProjectsToEnd are some projects of stacks that are deleted.
 func UserProjectsToEnd(ctx context.Context, q store.Queryer) ([]UserProject, error) {
-	const atOnce = 100
 	rows, err := q.Query(ctx, `
 		SELECT p.stack_id::text AS stack_id, p.name, COALESCE(p.project_id, '') AS id FROM orchestration.user_projects p LEFT JOIN orchestration.stacks s ON s.id = p.stack_id
-		WHERE s.id IS NULL OR s.deleted_at IS NOT NULL ORDER BY p.created_at LIMIT $1`, atOnce)
+		WHERE s.id IS NULL OR s.deleted_at IS NOT NULL ORDER BY random() LIMIT $1`, endedAtOnce)
 	if err != nil {
 		return nil, fmt.Errorf("projects of users of stacks: %w", store.Translate(err))
 	}
