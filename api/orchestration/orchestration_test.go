@@ -285,6 +285,8 @@ func TestRefusals(t *testing.T) {
 		{"alice", "POST", "/stacks", `{"stack_name": "one", ` + tiny + `}`, 409, "StackExists", "The Stack (one) already exists."},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"x": {"type": "OS::No::Such"}}}}`,
 			400, "StackValidationFailed", "The Resource Type (OS::No::Such) could not be found."},
+		{"alice", "POST", "/validate", `{"template": {"heat_template_version": "2021-04-16", "resources": {"r/s": {"type": "OS::Heat::None"}}}}`,
+			400, "StackValidationFailed", "Resource name may not contain \"/\""},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"x": {"type": "OS::Heat::RandomString", "properties": {"length": 0}}}}}`,
 			400, "StackValidationFailed", "Property error: resources.x.properties.length: 0 is out of range (min: 1, max: 512)"},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": {"heat_template_version": "2021-04-16", "resources": {"x": {"type": "OS::Heat::Value", "properties": {"foo": 0}}}}}`,

@@ -4,6 +4,7 @@ package stacks
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"holdfast.dev/internal/hot"
@@ -188,6 +189,9 @@ func (d *Definition) validate(strict bool, left *Budget) error {
 		t, err := d.TypeOf(r)
 		if err != nil {
 			return err
+		}
+		if strings.Contains(r.Name, "/") {
+			return &hot.Error{Class: hot.ValidationFailed, Message: `Resource name may not contain "/"`}
 		}
 		if !strict {
 			continue
