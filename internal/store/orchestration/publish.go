@@ -154,13 +154,20 @@ func ShowRollback(ctx context.Context, tx store.Tx, id, reason string) error {
 		return nil
 	}
 	why := ""
-	if strings.HasSuffix(reason, "timed out") {
+	if timedOut(reason) {
 		why = "Timed out"
 	}
 	if err := stopResources(ctx, tx, id, why); err != nil {
 		return err
 	}
 	return noteStack(ctx, tx, id)
+}
+
+// timedOut says whether a reason is that of a stack that has taken too long, "Create timed
+// out", and not what one of its resources says.
+func timedOut(reason string) bool {
+	action, late := strings.CutSuffix(reason, " timed out")
+	return late && !strings.Contains(action, " ")
 }
 
 // stopResources says of resources that are in progress that they are no more. One
