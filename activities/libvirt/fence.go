@@ -41,6 +41,8 @@ type stand struct {
 	// condemned: whoever wanted it has given it up.
 	Act act       `json:"act"`
 	At  time.Time `json:"at"`
+	// GivenUp marks the last migration that the host has said it gave up.
+	GivenUp string `json:"given_up,omitempty"`
 }
 
 // fences are those of one host.
@@ -126,7 +128,7 @@ func (s *fences) enter(t steps.Token, why act) (*fence, error) {
 		return nil, superseded(t, e.stand.Token)
 	}
 	if e.stand.Token.Older(t) || e.stand.Act != why {
-		raised := stand{Token: t, Act: why, At: s.now().UTC()}
+		raised := stand{Token: t, Act: why, At: s.now().UTC(), GivenUp: e.stand.GivenUp}
 		if err := s.write(raised); err != nil {
 			return nil, err
 		}
@@ -166,6 +168,24 @@ func (s *fences) confirm(e *fence, t steps.Token) error {
 	if t.Older(e.stand.Token) {
 		return superseded(t, e.stand.Token)
 	}
+	return nil
+}
+
+// giveUp keeps for good that the migration with the mark is not to begin here any
+// more. The caller is within the server's fence.
+func (s *fences) giveUp(serverID, mark string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.active[serverID]
+	if e.stand.GivenUp == mark {
+		return nil
+	}
+	after := e.stand
+	after.GivenUp = mark
+	if err := s.write(after); err != nil {
+		return err
+	}
+	e.stand = after
 	return nil
 }
 

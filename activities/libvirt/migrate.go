@@ -134,7 +134,9 @@ func wanted(in steps.LandIn, to steps.Landing) error {
 }
 
 // Migrate is idempotent by the operation that it is done for, kept with the
-// guest: one that is under way is taken over, one that is over is not repeated.
+// guest: one that is under way is taken over, one that is over is not repeated, and
+// one that was said to be given up doesn't begin any more, not even by an attempt
+// that was on its way to the host for all the time since.
 func (a *Activities) Migrate(ctx context.Context, in steps.MigrateIn) (struct{}, error) {
 	id := in.Token.ServerID
 	_, err := a.guest(ctx, in.Token, actPower, func(ctx context.Context, confirm Confirm) (Guest, error) {
@@ -143,8 +145,19 @@ func (a *Activities) Migrate(ctx context.Context, in steps.MigrateIn) (struct{},
 		}
 		defer a.moves.slots.Release(1)
 		defer a.moves.over(id)
-		return Guest{}, a.driver.Migrate(ctx, Move{ServerID: id, Mark: in.Mark, Only: in.Only, Abort: in.Abort, Stays: in.Stays, To: in.To,
+		stood, err := a.fences.stands(id)
+		if err != nil {
+			return Guest{}, err
+		}
+		only := in.Only || stood.GivenUp == in.Mark
+		err = a.driver.Migrate(ctx, Move{ServerID: id, Mark: in.Mark, Only: only, Abort: in.Abort, Stays: in.Stays, To: in.To,
 			Seen: func(p steps.MoveProgress) { a.moves.seen(id, p) }}, confirm)
+		if only && faults.Is(err, faults.Conflict) {
+			if unkept := a.fences.giveUp(id, in.Mark); unkept != nil {
+				return Guest{}, unkept
+			}
+		}
+		return Guest{}, err
 	})
 	return struct{}{}, err
 }

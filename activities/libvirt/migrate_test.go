@@ -140,6 +140,31 @@ func TestMigrateForEver(t *testing.T) {
 	}
 }
 
+// A move that the host has said to be given up is not begun by an attempt that comes
+// late, not even after other steps and on a worker that was started anew.
+func TestMigrateGivenUp(t *testing.T) {
+	t.Parallel()
+	source, dest := twoHosts(t)
+	in := landing(t, source, dest)
+	look := in
+	look.Only = true
+	if _, err := host(t, source, simulated.Options{}).Migrate(t.Context(), look); !faults.Is(err, faults.Conflict) {
+		t.Fatalf("a move that nobody has begun: %v", err)
+	}
+	if _, err := host(t, source, simulated.Options{}).Depart(t.Context(), steps.DepartIn{Token: in.Token}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host(t, source, simulated.Options{}).Migrate(t.Context(), in); !faults.Is(err, faults.Conflict) {
+		t.Errorf("the attempt that comes late: %v", err)
+	}
+	runsOn(t, source, dest)
+	in.Mark = "another move"
+	if _, err := host(t, source, simulated.Options{}).Migrate(t.Context(), in); err != nil {
+		t.Errorf("another move: %v", err)
+	}
+	runsOn(t, dest, source)
+}
+
 // What can't move, or mustn't, is refused.
 func TestMigrateRefusals(t *testing.T) {
 	t.Parallel()

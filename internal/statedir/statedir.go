@@ -39,8 +39,11 @@ func Acquire(dir string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Release gives the folder back.
-func (l *Lock) Release() error { return l.file.Close() }
+// Release gives the folder back, also where a child that is just being started
+// still has a copy of the open file.
+func (l *Lock) Release() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}
 
 // Write replaces the file at path and returns when the new content is on disk:
 // not even a loss of power brings the old one back.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +28,38 @@ func TestAcquire(t *testing.T) {
 		t.Fatalf("after release: %v", err)
 	}
 	if err := again.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A child that has the open file, as every child has until its program begins, keeps
+// nobody from the folder.
+func TestReleaseDespiteChildren(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("cat")
+	child.ExtraFiles = []*os.File{first.file}
+	input, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Acquire(dir)
+	if err != nil {
+		t.Errorf("beside a child: %v", err)
+	} else if err := second.Release(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(input.Close(), child.Wait()); err != nil {
 		t.Error(err)
 	}
 }

@@ -30,6 +30,8 @@ type Moves struct {
 	// Ended is the status of a migration that is over.
 	Ended   string
 	hurried bool
+	// givenUp says that the source has said that the guest stays.
+	givenUp bool
 	looks   int
 }
 
@@ -155,7 +157,8 @@ func (l libvirt) Migrate(ctx context.Context, in steps.MigrateIn) (struct{}, err
 			return false, nil
 		case w.Moves.Unsettled && !in.Stays:
 			return false, faults.New(faults.NotFound, steps.MigrationUnsettled, "the guest stands still, and may run on the other host")
-		case w.Moves.Stuck, !w.Hosts[w.Moves.Row.Dest].Answers, in.Only:
+		case w.Moves.Stuck, !w.Hosts[w.Moves.Row.Dest].Answers, in.Only, w.Moves.givenUp:
+			w.Moves.givenUp = w.Moves.givenUp || in.Only
 			return false, faults.New(faults.Conflict, "MigrationError", "Migration error: the other host does not answer")
 		case w.Linger, w.Moves.Slow && !w.Moves.hurried:
 			return true, nil
