@@ -143,6 +143,8 @@ func (a *API) serverOperations() []rest.Operation {
 		{Method: "GET", Path: "/os-migrations", Policy: policyMigrations, Success: 200, Handler: a.listMigrations},
 		{Method: "GET", Path: "/servers/{server_id}/diagnostics", Policy: policyDiagnostics, Success: 200, Handler: a.showDiagnostics},
 		{Method: "GET", Path: "/servers/{server_id}/topology", Versions: microversion.From(78), Policy: policyTopology, Success: 200, Handler: a.showTopology},
+		{Method: "GET", Path: "/servers/{server_id}/os-server-password", Policy: policyShowPassword, Success: 200, Handler: a.showPassword},
+		{Method: "DELETE", Path: "/servers/{server_id}/os-server-password", Policy: policyClearPassword, Success: 204, Handler: a.clearPassword},
 		{Method: "POST", Path: "/os-server-external-events", Policy: "os_compute_api:os-server-external-events:create", Success: 200, Handler: a.acceptEvents},
 	}
 }

@@ -5,7 +5,7 @@ package compute_test
 // sampleFolders are those of what is served.
 var sampleFolders = []string{"extension-info", "flavor-access", "flavor-extra-specs", "flavor-manage", "flavors", "limits", "os-aggregates", "os-availability-zone",
 	"os-console-output", "os-create-backup", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
-	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-groups", "os-server-tags", "os-services", "os-suspend-server",
+	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-groups", "os-server-password", "os-server-tags", "os-services", "os-suspend-server",
 	"server-ips", "server-metadata", "server-migrations", "servers", "servers-sort", "versions"}
 
 const (
@@ -136,6 +136,8 @@ var sampleRequests = map[string][]sampleRequest{
 	"os-quota-sets/quotas-update-force-post-resp":        rootDoes("PUT", "/os-quota-sets/a11ce", `{"quota_set": {"force": true, "cores": 999}}`),
 	"os-quota-sets/user-quotas-show-get-resp":            get("/os-quota-sets/a11ce?user_id=alice"),
 	"os-quota-sets/user-quotas-update-post-resp":         rootDoes("PUT", "/os-quota-sets/a11ce?user_id=alice", `{"quota_set": {"force": "True", "cores": 999}}`),
+
+	"os-server-password/get-password-resp": get("/servers/{server}/os-server-password"),
 
 	"os-server-external-events/event-create-resp": rootDoes("POST", "/os-server-external-events", `{"events": [{"name": "network-changed", "server_uuid": "{server}", "tag": "p", "status": "completed"}]}`),
 

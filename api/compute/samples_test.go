@@ -282,7 +282,7 @@ func TestEveryMicroversionIsTheSchemas(t *testing.T) {
 		version := fmt.Sprintf("2.%d", minor)
 		for _, token := range []string{"alice", "root"} {
 			for _, path := range []string{"/servers/{server}", "/servers", "/servers/detail", "/servers/{server}/metadata", "/servers/{server}/ips",
-				"/servers/{server}/os-security-groups", "/servers/{server}/os-instance-actions", "/servers/{server}/os-instance-actions/{request}",
+				"/servers/{server}/os-security-groups", "/servers/{server}/os-server-password", "/servers/{server}/os-instance-actions", "/servers/{server}/os-instance-actions/{request}",
 				"/servers/{server}/os-volume_attachments", "/servers/{server}/os-volume_attachments/6b7c1b8e-6e27-4d43-a5a7-8b1f3f7d0003",
 				"/flavors", "/flavors/detail", "/flavors/1", "/flavors/1/os-extra_specs", "/os-keypairs", "/os-availability-zone", "/limits", "/os-quota-sets/a11ce", "/os-quota-sets/a11ce/defaults",
 				"/os-quota-sets/a11ce/detail", "/extensions"} {

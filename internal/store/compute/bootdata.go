@@ -148,5 +148,18 @@ func PostPassword(ctx context.Context, q store.Queryer, serverID, password strin
 	return nil
 }
 
+// PostedPassword is what a server's guest has posted; empty if it has not.
+func PostedPassword(ctx context.Context, q store.Queryer, serverID string) (password string, err error) {
+	err = q.QueryRow(ctx, "SELECT password FROM compute.boot_data WHERE server_id = $1", serverID).Scan(&password)
+	return password, store.Translate(err)
+}
+
+// ClearPassword forgets what a server's guest has posted, so that it may post
+// another.
+func ClearPassword(ctx context.Context, q store.Queryer, serverID string) error {
+	_, err := q.Exec(ctx, "UPDATE compute.boot_data SET password = '' WHERE server_id = $1", serverID)
+	return store.Translate(err)
+}
+
 // place names where a secret is kept: sealed for there, it opens only there.
 func place(serverID, column string) string { return "compute.boot_data/" + serverID + "/" + column }
