@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -106,6 +107,15 @@ func (c *calls) network(ctx context.Context, id string) (*network, error) {
 		return nil, fault(err, about{network: id})
 	}
 	return n, nil
+}
+
+// projectNetwork is the network that Neutron has made for the server's project, or
+// makes now; it stays when the server goes. A cancel doesn't cut the call short.
+func (c *calls) projectNetwork(ctx context.Context, t *task) (string, error) {
+	c.alive()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	return openstack.AllocatedNetwork(ctx, c.client, t.server.ProjectID, "")
 }
 
 // create makes the port of one of ours. A cancel doesn't cut the call short:

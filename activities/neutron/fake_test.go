@@ -78,6 +78,9 @@ func (f *fake) answer(r *http.Request) (int, any) {
 		}
 		return http.StatusOK, object{"floatingips": found}
 	}
+	if what == "auto-allocated-topology" {
+		return http.StatusOK, object{"auto_allocated_topology": object{"id": "net-1", "tenant_id": id}}
+	}
 	if what == "networks" {
 		if n, ok := f.networks[id]; ok {
 			return http.StatusOK, object{"network": n}

@@ -230,6 +230,12 @@ func (t *task) bound(ctx context.Context, row *compute.ServerPort, have []*port)
 	case p != nil && p.HostID == t.host.Name:
 		return p, nil
 	case p == nil && row.Ours:
+		if row.NetworkID == "" {
+			var err error
+			if row.NetworkID, err = t.projectNetwork(ctx, t); err != nil {
+				return nil, err
+			}
+		}
 		return t.create(ctx, t, row)
 	case p == nil:
 		var err error

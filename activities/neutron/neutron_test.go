@@ -172,11 +172,18 @@ var acts = map[string]struct {
 	setUp, step func(*world) error
 	want        func(*world)
 }{
-	"allocate":   {"neutron.Allocate", nil, allocated, (*world).wantAllocated},
-	"deallocate": {"neutron.Deallocate", allocated, (*world).deallocate, (*world).wantDeallocated},
-	"unbind":     {"neutron.Unbind", allocated, unbind, wantUnbound},
-	"follow":     {"neutron.Follow", elsewhere, follow, (*world).wantAllocated},
-	"refresh":    {"neutron.Refresh", moved, refresh, (*world).wantRefreshed},
+	"allocate":                            {"neutron.Allocate", nil, allocated, (*world).wantAllocated},
+	"allocate where there was no network": {"neutron.Allocate", networkless, allocated, (*world).wantAllocated},
+	"deallocate":                          {"neutron.Deallocate", allocated, (*world).deallocate, (*world).wantDeallocated},
+	"unbind":                              {"neutron.Unbind", allocated, unbind, wantUnbound},
+	"follow":                              {"neutron.Follow", elsewhere, follow, (*world).wantAllocated},
+	"refresh":                             {"neutron.Refresh", moved, refresh, (*world).wantRefreshed},
+}
+
+// networkless is a server whose networks are made with its ports.
+func networkless(w *world) error {
+	_, err := w.db.Pool.Exec(w.Context(), `UPDATE compute.server_ports SET network_id = '' WHERE server_id = $1 AND ours`, w.server)
+	return err
 }
 
 // moved is a server whose ports have got other addresses, of which no event came.
@@ -330,6 +337,12 @@ func TestRefusals(t *testing.T) {
 			want: faults.Error{Kind: faults.Conflict, Code: "FixedIpAlreadyInUse", Message: "Fixed IP 10.0.0.5 is already in use."}},
 		"no such network": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusNotFound, "NetworkNotFound"}},
 			want: faults.Error{Kind: faults.NotFound, Code: "NetworkNotFound", Message: "Network net-1 could not be found."}},
+		"no network for the project": {port: compute.ServerPort{Ours: true}, refuse: map[string]refusal{"GET auto-allocated-topology": {http.StatusConflict, "AutoAllocationFailure"}},
+			want: faults.Error{Kind: faults.Invalid, Code: "UnableToAutoAllocateNetwork", Message: "Unable to automatically allocate a network for project p"}},
+		"a network service that makes none": {port: compute.ServerPort{Ours: true}, refuse: map[string]refusal{"GET auto-allocated-topology": {http.StatusNotFound, "NotFound"}},
+			want: faults.Error{Kind: faults.Invalid, Code: "UnableToAutoAllocateNetwork", Message: "Unable to automatically allocate a network for project p"}},
+		"a network service that fails at it": {port: compute.ServerPort{Ours: true}, refuse: map[string]refusal{"GET auto-allocated-topology": {http.StatusInternalServerError, "Oops"}},
+			want: faults.Error{Kind: faults.Unavailable, Code: "ServiceUnavailable", Message: "a service that the request needs can't be reached"}},
 		"bad request": {port: ours, refuse: map[string]refusal{"POST ports": {http.StatusBadRequest, "Odd"}},
 			want: faults.Error{Kind: faults.Invalid, Code: "NeutronError", Message: "said Odd"}},
 		"refused login": {port: ours, refuse: map[string]refusal{"GET ports": {http.StatusForbidden, "Policy"}},

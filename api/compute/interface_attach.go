@@ -106,17 +106,21 @@ func (a *API) attachInterface(r *rest.Request) (*rest.Response, error) {
 // findPort asks Neutron for the port or the network, or for the only network of
 // the project if none is asked for.
 func (a *API) findPort(r *rest.Request, port *compute.ServerPort) error {
-	if !a.reachable(r.Identity) {
+	unnamed := port.Ours && port.NetworkID == ""
+	none := faults.New(faults.Invalid, "InterfaceAttachFailedNoNetwork",
+		"No specific network was requested and none are available for project '%s'.", r.Identity.ProjectID)
+	switch {
+	case !a.reachable(r.Identity) && unnamed:
+		return none
+	case !a.reachable(r.Identity):
 		return nil
-	}
-	if port.Ours && port.NetworkID == "" {
+	case unnamed:
 		networks, err := a.Neighbours.Networks(r.Context(), r.Identity)
 		switch {
 		case err != nil:
 			return err
 		case len(networks) == 0:
-			return faults.New(faults.Invalid, "InterfaceAttachFailedNoNetwork",
-				"No specific network was requested and none are available for project '%s'.", r.Identity.ProjectID)
+			return none
 		case len(networks) > 1:
 			return faults.New(faults.Invalid, "NetworkAmbiguous",
 				"More than one possible network found. Specify network ID(s) to select which one(s) to connect to.")

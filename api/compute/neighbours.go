@@ -18,6 +18,7 @@ type Neighbours interface {
 	DeleteImage(ctx context.Context, who identity.Identity, id string) error
 	Network(ctx context.Context, who identity.Identity, id string) (*openstack.Network, error)
 	Networks(ctx context.Context, who identity.Identity) ([]openstack.Network, error)
+	CanAllocateNetwork(ctx context.Context, who identity.Identity) error
 	Port(ctx context.Context, who identity.Identity, id string) (*openstack.Port, error)
 	SecurityGroups(ctx context.Context, who identity.Identity) (map[string]string, error)
 	ServerSecurityGroups(ctx context.Context, who identity.Identity, serverIDs ...string) (map[string][]openstack.SecurityGroup, error)

@@ -19,21 +19,24 @@ type networkRequest struct {
 	Port    string `json:"port"`
 	FixedIP string `json:"fixed_ip"`
 	Tag     string `json:"tag"`
+	// allocated is one that isn't there yet.
+	allocated bool
 }
 
 // ports are the server's interfaces in their order. Words and absence mean: all
-// that there is where there is one, "none" none.
+// that there is where there is one, "none" none, and "auto" one that is made for
+// the project where there is none.
 func (a *API) ports(r *rest.Request, asked *createRequest) ([]compute.ServerPort, error) {
 	groups, err := a.securityGroups(r, asked)
 	if err != nil {
 		return nil, err
 	}
-	requests, automatic, err := readNetworks(asked.Networks)
+	requests, chosen, err := readNetworks(asked.Networks)
 	if err != nil {
 		return nil, err
 	}
-	if automatic {
-		if requests, err = a.onlyNetwork(r, len(asked.Networks) > 0); err != nil {
+	if chosen != listed {
+		if requests, err = a.onlyNetwork(r, chosen); err != nil {
 			return nil, err
 		}
 	} else if err := r.Enforce("os_compute_api:servers:create:attach_network", nil); err != nil && len(requests) > 0 {
@@ -58,19 +61,35 @@ func (a *API) ports(r *rest.Request, asked *createRequest) ([]compute.ServerPort
 	return ports, nil
 }
 
-// readNetworks reads the list, or whether it is left to us.
-func readNetworks(raw json.RawMessage) (requests []networkRequest, automatic bool, err error) {
+// choice is who chooses a server's networks.
+type choice int
+
+const (
+	// listed: the request does.
+	listed choice = iota
+	// ours: we do, among what the project has.
+	ours
+	// allocated: we do, and one is made for a project that has none.
+	allocated
+)
+
+// readNetworks reads the list, or who chooses.
+func readNetworks(raw json.RawMessage) (requests []networkRequest, chosen choice, err error) {
 	switch word := string(bytes.TrimSpace(raw)); word {
-	case "", `"auto"`:
-		return nil, true, nil
+	case "":
+		return nil, ours, nil
+	case `"auto"`:
+		return nil, allocated, nil
 	case `"none"`:
-		return nil, false, nil
+		return nil, listed, nil
 	}
 	if err := json.Unmarshal(raw, &requests); err != nil {
-		return nil, false, faults.Wrap(err, faults.Invalid, "BadNetworks", "Bad networks format")
+		return nil, listed, faults.Wrap(err, faults.Invalid, "BadNetworks", "Bad networks format")
 	}
-	// An empty list is like none that was sent.
-	return requests, len(requests) == 0, nil
+	if len(requests) == 0 { // like a list that was not sent
+		return nil, ours, nil
+	}
+	return requests, listed, nil
 }
 
 // check refuses what contradicts itself or an earlier entry.
@@ -79,7 +98,7 @@ func (n networkRequest) check(before []networkRequest, count counts) error {
 	case n.Port != "" && n.FixedIP != "":
 		return faults.New(faults.Invalid, "FixedIPWithPort",
 			"Specified Fixed IP '%s' cannot be used with port '%s': the two cannot be specified together.", n.FixedIP, n.Port)
-	case n.Port == "" && n.Network == "":
+	case n.Port == "" && n.Network == "" && !n.allocated:
 		return faults.New(faults.Invalid, "BadNetworks", "Bad network format: missing 'uuid'")
 	case n.Port != "" && count.most > 1:
 		return faults.New(faults.Invalid, "MultiplePortsNotApplicable",
@@ -97,8 +116,8 @@ func (n networkRequest) check(before []networkRequest, count counts) error {
 }
 
 // onlyNetwork is the one network of the project; more than one are ambiguous,
-// and none is no network, but where one was asked for.
-func (a *API) onlyNetwork(r *rest.Request, asked bool) ([]networkRequest, error) {
+// and none is no network, or one that is made when the server is built.
+func (a *API) onlyNetwork(r *rest.Request, chosen choice) ([]networkRequest, error) {
 	if !a.reachable(r.Identity) {
 		return nil, nil
 	}
@@ -110,8 +129,8 @@ func (a *API) onlyNetwork(r *rest.Request, asked bool) ([]networkRequest, error)
 	case len(networks) > 1:
 		return nil, faults.New(faults.Conflict, "NetworkAmbiguous",
 			"More than one possible network found. Specify network ID(s) to select which one(s) to connect to.")
-	case len(networks) == 0 && asked && r.Has(37):
-		return nil, faults.New(faults.Invalid, "UnableToAutoAllocateNetwork", "Unable to automatically allocate a network for project %s", r.Identity.ProjectID)
+	case len(networks) == 0 && chosen == allocated:
+		return []networkRequest{{allocated: true}}, a.Neighbours.CanAllocateNetwork(r.Context(), r.Identity)
 	case len(networks) == 0:
 		return nil, nil
 	}
@@ -125,6 +144,9 @@ func (a *API) checkPort(r *rest.Request, p *compute.ServerPort) error {
 	}
 	if !p.Ours {
 		return a.checkOwnPort(r, p)
+	}
+	if p.NetworkID == "" { // it isn't there yet
+		return nil
 	}
 	network, err := a.Neighbours.Network(r.Context(), r.Identity, p.NetworkID)
 	switch {

@@ -87,6 +87,38 @@ func (c *Caller) Networks(ctx context.Context, who identity.Identity) ([]Network
 	return usable, nil
 }
 
+// CanAllocateNetwork asks whether Neutron would make a network for the caller's
+// project. Errors: Invalid (code UnableToAutoAllocateNetwork), Unavailable.
+func (c *Caller) CanAllocateNetwork(ctx context.Context, who identity.Identity) error {
+	client, err := c.client(who, keystone.NewNetworkV2)
+	if err != nil {
+		return err
+	}
+	_, err = AllocatedNetwork(ctx, client, who.ProjectID, "?fields=dry-run")
+	return err
+}
+
+// AllocatedNetwork is the id of the network that Neutron makes for a project which
+// has none, or has made. Errors: Invalid (code UnableToAutoAllocateNetwork),
+// Unavailable.
+func AllocatedNetwork(ctx context.Context, client *gophercloud.ServiceClient, projectID, query string) (string, error) {
+	var document struct {
+		Topology struct{ ID string } `json:"auto_allocated_topology"`
+	}
+	answer, err := client.Get(ctx, client.ServiceURL("auto-allocated-topology", projectID)+query, &document, nil)
+	if err == nil {
+		return document.Topology.ID, nil
+	}
+	if answer != nil && answer.Body != nil {
+		_ = answer.Body.Close() // the error is told already
+	}
+	// A Neutron without this extension has no such path.
+	if gophercloud.ResponseCodeIs(err, http.StatusConflict) || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return "", faults.Wrap(err, faults.Invalid, "UnableToAutoAllocateNetwork", "Unable to automatically allocate a network for project %s", projectID)
+	}
+	return "", faults.Wrap(err, faults.Unavailable, "ServiceUnavailable", "a service that the request needs can't be reached")
+}
+
 // Port reads a port. Errors: NotFound, Unavailable.
 func (c *Caller) Port(ctx context.Context, who identity.Identity, id string) (*Port, error) {
 	var document struct{ Port Port }

@@ -73,6 +73,21 @@ func TestCompanions(t *testing.T) {
 		_, gone := session.ImageUpload(t.Context(), id)
 		missing(t, caller.DeleteImage(t.Context(), demo, id), gone)
 	})
+	t.Run("network that is made", func(t *testing.T) {
+		neutron := cloud.At(t, cloud.Network)
+		admin, _, _ := cloud.Login(t, "admin")
+		if err := caller.CanAllocateNetwork(t.Context(), demo); !faults.Is(err, faults.Invalid) || faults.As(err).Code != "UnableToAutoAllocateNetwork" {
+			t.Errorf("without a default external network: %v", err)
+		}
+		public := neutron.Want(201, admin, "POST", "/v2.0/networks", `{"network": {"router:external": true, "is_default": true}}`).TextAt("network", "id")
+		neutron.Want(201, admin, "POST", "/v2.0/subnets", `{"subnet": {"network_id": "`+public+`", "ip_version": 4, "cidr": "192.0.2.0/24", "enable_dhcp": false}}`)
+		if err := caller.CanAllocateNetwork(t.Context(), demo); err != nil {
+			t.Error(err)
+		}
+		if err := caller.CanAllocateNetwork(t.Context(), other); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("image", func(t *testing.T) {
 		glance := cloud.At(t, cloud.Image)
 		id := glance.Want(201, token, "POST", "/v2/images", `{"name": "i", "disk_format": "raw", "container_format": "bare", "min_ram": 64, "min_disk": 2, "hw_disk_bus": "scsi"}`).TextAt("id")

@@ -30,6 +30,7 @@ func (s *Service) version(w http.ResponseWriter, r *http.Request, _ *service.Cal
 var extensions = []struct{ alias, name, about string }{
 	{"agent", "agent", "The agent management extension."},
 	{"allowed-address-pairs", "Allowed Address Pairs", "Provides allowed address pairs"},
+	{"auto-allocated-topology", "Auto Allocated Topology Services", "Auto Allocated Topology Services."},
 	{"availability_zone", "Availability Zone", "The availability zone extension."},
 	{"binding", "Port Binding", "Expose port bindings of a virtual port to external application"},
 	{"binding-extended", "Port Bindings Extended", "Expose port bindings of a virtual port to external application"},

@@ -97,6 +97,7 @@ var networks = &kind{
 		both("admin_state_up", true, boolean),
 		both("shared", false, boolean).admins(),
 		both("router:external", false, boolean).admins(),
+		both("is_default", false, boolean).admins(),
 		both("dns_domain", "", dnsDomain),
 		both("mtu", float64(1500), number(68, 9000)),
 		both("port_security_enabled", true, boolean),
@@ -210,7 +211,7 @@ var kinds = []*kind{networks, subnets, ports, securityGroups, securityGroupRules
 
 // The hooks look up kinds, so the kinds can't name them where they are made.
 func init() {
-	networks.hooks = hooks{onCreate: createNetwork, onRemove: removeNetwork, derive: networkSubnets}
+	networks.hooks = hooks{onCreate: createNetwork, onUpdate: updateNetwork, onRemove: removeNetwork, derive: networkSubnets}
 	subnets.hooks = hooks{onCreate: createSubnet, onUpdate: updateSubnet, onRemove: removeSubnet}
 	ports.hooks = hooks{onCreate: createPort, onStored: storePort, onUpdate: updatePort, onRemove: removePort, derive: portNames}
 	securityGroups.hooks = hooks{onCreate: createGroup, onStored: storeGroup, onUpdate: updateGroup, onRemove: removeGroup, derive: groupRules}

@@ -64,7 +64,7 @@ func TestNetworkAndSubnet(t *testing.T) {
 	got := c.Want(200, "demo", "GET", "/v2.0/networks/"+networkID, "").At("network").(map[string]any)
 	delete(got, "created_at")
 	delete(got, "updated_at")
-	want := map[string]any{"id": networkID, "name": "net", "description": "", "admin_state_up": true, "shared": false, "router:external": false,
+	want := map[string]any{"id": networkID, "name": "net", "description": "", "admin_state_up": true, "shared": false, "router:external": false, "is_default": false,
 		"mtu": 1500.0, "port_security_enabled": true, "status": "ACTIVE", "subnets": []any{subnetID}, "project_id": ct.DemoProject, "tenant_id": ct.DemoProject,
 		"revision_number": 1.0, "tags": []any{}, "availability_zone_hints": []any{}, "availability_zones": []any{"nova"},
 		"ipv4_address_scope": nil, "ipv6_address_scope": nil, "dns_domain": ""}

@@ -4,7 +4,7 @@ package network
 
 import "context"
 
-func createNetwork(_ context.Context, _ *change, doc document) error {
+func createNetwork(ctx context.Context, c *change, doc document) error {
 	doc["status"] = "ACTIVE"
 	doc["availability_zones"] = []any{zone}
 	doc["ipv4_address_scope"], doc["ipv6_address_scope"] = nil, nil
@@ -14,7 +14,11 @@ func createNetwork(_ context.Context, _ *change, doc document) error {
 			doc[name] = value
 		}
 	}
-	return nil
+	return c.onlyDefault(ctx, doc)
+}
+
+func updateNetwork(ctx context.Context, c *change, _, _, after document) error {
+	return c.onlyDefault(ctx, after)
 }
 
 // autoDeleted are the owners of ports that go with the network or subnet.

@@ -90,6 +90,8 @@ func (s *Service) routes() {
 	rt.Handle("PUT /v2.0/routers/{id}/add_router_interface", s.addInterface)
 	rt.Handle("PUT /v2.0/routers/{id}/remove_router_interface", s.removeInterface)
 
+	rt.Handle("GET /v2.0/auto-allocated-topology/{project}", s.topology)
+
 	rt.Handle("GET /v2.0/quotas", s.listQuotas)
 	rt.Handle("GET /v2.0/quotas/{project}", s.showQuota)
 	rt.Handle("GET /v2.0/quotas/{project}/default", s.defaultQuota)

@@ -19,8 +19,9 @@ type ServerPort struct {
 	ServerID string
 	// Position orders a server's interfaces, from 0.
 	Position int
-	// Ours is a port that is made for the server on NetworkID and goes with it;
-	// otherwise PortID is a user's own.
+	// Ours is a port that is made for the server on NetworkID and goes with it, until
+	// it is bound perhaps on one that is made for the project; otherwise PortID is a
+	// user's own.
 	Ours      bool
 	NetworkID string
 	// PortID of one of ours is empty until it is made.
