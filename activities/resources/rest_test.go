@@ -236,7 +236,32 @@ func (b *bench) adopted(th thing, made *resources.Call) {
 	}
 }
 
-// all makes, adopts, changes and takes away everything of a table, killed at every
+// checked has a check look at what is there, if it does, killed at every request and
+// twice. Nothing of it is changed, and it is read as before; what isn't there is told.
+func (b *bench) checked(th thing, made *resources.Call) {
+	b.Helper()
+	checker, is := b.types[th.typ].(resources.Checker)
+	if !is {
+		return
+	}
+	changes := b.cloud.changes
+	c := b.call(th, th.made)
+	c.Action, c.PhysicalID, c.Data = "CHECK", made.PhysicalID, made.Data.Copy()
+	c = b.killed("check "+th.name, c, checker.Check)
+	if v, _ := c.Attributes.Get(th.attribute); th.attribute != "" && !value.Truth(v) {
+		b.Errorf("%s, checked: its %s is %v of %v", th.name, th.attribute, v, value.JSON(c.Attributes, false))
+	}
+	gone := b.call(th, th.made)
+	gone.Action, gone.PhysicalID = "CHECK", "00000000-9999-4999-8999-999999999999"
+	if _, err := checker.Check(b.Context(), gone); !faults.Is(err, faults.NotFound) {
+		b.Errorf("a check of %s, which isn't there, says %v", th.name, err)
+	}
+	if b.cloud.changes != changes {
+		b.Errorf("%s was changed when it was checked", th.name)
+	}
+}
+
+// all makes, adopts, checks, changes and takes away everything of a table, killed at every
 // request and twice: there is never more than one of a thing, and nothing is left.
 func (b *bench) all(table []thing) {
 	before := map[string]int{}
@@ -249,6 +274,7 @@ func (b *bench) all(table []thing) {
 		b.ids[th.name], b.data[th.name] = c.PhysicalID, c.Data
 		b.did(c.Action, th)
 		b.adopted(th, c)
+		b.checked(th, c)
 		if t.REST.Collection != "" && b.count(t) != before[th.name]+1 {
 			b.Errorf("%s: there were %d and are %d", th.name, before[th.name], b.count(t))
 		}

@@ -3,6 +3,7 @@ package resources_test
 // Servers, on a fake of the compute service that has their states.
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"holdfast.dev/activities/resources"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/steps"
 )
 
 // compute has servers, which are what they are asked to be one look later, and
@@ -26,6 +29,10 @@ type compute struct {
 	made     int
 	// busy is how many actions are refused because of another.
 	busy int
+	// turned are the times that a server was put to sleep and woken; one that is stuck
+	// stays what it was.
+	turned []string
+	stuck  bool
 }
 
 // ServeHTTP implements http.Handler.
@@ -46,6 +53,9 @@ func (f *compute) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := f.servers[id]
+	if len(parts) > 1 && strings.HasPrefix(parts[1], "0") && parts[1] != id {
+		s = nil
+	}
 	switch what := parts[len(parts)-1]; {
 	case r.Method == "POST" && len(parts) == 1:
 		s = body["server"]
@@ -75,6 +85,8 @@ func (f *compute) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case what == "action" && f.busy > 0:
 		f.busy--
 		answer(409, map[string]any{"conflictingRequest": map[string]any{"code": 409, "message": "it is locked"}})
+	case what == "action" && s[taskState] != nil:
+		answer(409, map[string]any{"conflictingRequest": map[string]any{"code": 409, "message": "it is at work"}})
 	case what == "action":
 		f.act(s, body)
 		answer(202, nil)
@@ -86,11 +98,27 @@ func (f *compute) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(200, map[string]any{"server": s})
 	default:
 		answer(200, map[string]any{"server": s})
-		s["status"] = map[any]string{"BUILD": "ACTIVE", "RESIZE": "VERIFY_RESIZE", "REBUILD": "ACTIVE", "ACTIVE": "ACTIVE", "VERIFY_RESIZE": "VERIFY_RESIZE"}[s["status"]]
+		if become := map[any]string{"BUILD": "ACTIVE", "RESIZE": "VERIFY_RESIZE", "REBUILD": "ACTIVE"}[s["status"]]; become != "" {
+			s["status"] = become
+		}
+		if task := s[taskState]; task != nil {
+			s["status"], s[taskState] = map[any]string{"suspending": "SUSPENDED", "resuming": "ACTIVE"}[task], nil
+			if f.stuck {
+				s["status"] = map[any]string{"suspending": "ACTIVE", "resuming": "SUSPENDED"}[task]
+			}
+		}
 	}
 }
 
+const taskState = "OS-EXT-STS:task_state"
+
 func (f *compute) act(s map[string]any, body map[string]map[string]any) {
+	for action, task := range map[string]string{"suspend": "suspending", "resume": "resuming"} {
+		if _, ok := body[action]; ok {
+			s[taskState] = task
+			f.turned = append(f.turned, action)
+		}
+	}
 	if resize, ok := body["resize"]; ok {
 		s["status"], s["flavor"] = "RESIZE", map[string]any{"original_name": "name of " + resize["flavorRef"].(string)}
 	}
@@ -189,5 +217,92 @@ func TestServerReplaces(t *testing.T) {
 	}
 	if (resources.Server{}).Replaces(nil, &value.Map{}, []string{"networks"}) {
 		t.Error("a server with other networks is replaced")
+	}
+}
+
+// A server sleeps and wakes with its stack, is asked for that once, whatever is lost on
+// the way, and says so when it doesn't.
+func TestServerSleeps(t *testing.T) {
+	t.Parallel()
+	service := &compute{servers: map[string]map[string]any{}, attached: map[string]map[string]any{}}
+	b := benchOf(t, service)
+	th := thing{name: "server", typ: "OS::Nova::Server"}
+	const properties = `{"flavor": "small", "image": "00000000-1111-4111-8111-111111111111", "name": "web"}`
+	server := b.types[th.typ].(resources.Sleeper)
+	made := b.killed("create", b.call(th, properties), b.types[th.typ].Create)
+	of := func(action string) *resources.Call {
+		c := b.call(th, properties)
+		c.Action, c.PhysicalID = action, made.PhysicalID
+		return c
+	}
+	for _, turn := range []struct {
+		action, status string
+		do             func(context.Context, *resources.Call) (time.Duration, error)
+	}{{"SUSPEND", "SUSPENDED", server.Suspend}, {"RESUME", "ACTIVE", server.Resume}} {
+		service.busy = 1
+		b.killed(turn.action, of(turn.action), turn.do)
+		if now := service.servers[made.PhysicalID]["status"]; now != turn.status {
+			t.Errorf("after %s it is %v", turn.action, now)
+		}
+	}
+	if want := []string{"suspend", "resume"}; !slices.Equal(service.turned, want) {
+		t.Errorf("it was asked to %v, want %v", service.turned, want)
+	}
+	service.stuck = true
+	c := of("SUSPEND")
+	var failure error
+	for range 20 {
+		if _, failure = server.Suspend(t.Context(), c); failure != nil {
+			break
+		}
+	}
+	if want := `Suspend of server web failed - Unknown status ACTIVE due to "Unknown"`; failure == nil || failure.Error() != want {
+		t.Errorf("one that stays awake says %v, want %s", failure, want)
+	}
+	service.servers[made.PhysicalID]["status"] = "PAUSED"
+	if _, err := b.types[th.typ].(resources.Checker).Check(t.Context(), of("CHECK")); err == nil || err.Error() != "'status': expected 'ACTIVE', got 'PAUSED'" {
+		t.Errorf("a check of one that is paused says %v", err)
+	}
+	delete(service.servers, made.PhysicalID)
+	if _, err := server.Resume(t.Context(), of("RESUME")); !faults.Is(err, faults.NotFound) || err.Error() != "Failed to find server "+made.PhysicalID {
+		t.Errorf("one that is gone says %v", err)
+	}
+}
+
+// asked keeps what it was asked for, as a server does, and what it knew of that.
+type asked struct {
+	outside
+	fails bool
+	knew  []any
+}
+
+func (o *asked) Suspend(_ context.Context, c *resources.Call) (time.Duration, error) {
+	const key = "asked_for"
+	before, _ := c.Data.Get(key)
+	o.knew = append(o.knew, before)
+	c.Data.Set(key, "suspend")
+	if o.fails {
+		return 0, faults.New(faults.Invalid, "Error", "it won't")
+	}
+	return 0, nil
+}
+
+func (o *asked) Resume(context.Context, *resources.Call) (time.Duration, error) { return 0, nil }
+
+// What was asked for in an action that has failed, or was cut short, is asked for anew by
+// the next one.
+func TestServerIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "heat_template_version: 2021-04-16\nresources: {server: {type: OS::Heat::TestResource}}")
+	o := &asked{outside: outside{there: map[string]bool{}}}
+	w.types["OS::Heat::TestResource"] = o
+	w.made()
+	for _, fails := range []bool{true, false, false} {
+		o.fails = fails
+		w.visited(operations.StackSuspend, steps.Suspend)
+		w.end("SUSPEND", map[bool]string{true: "FAILED", false: "COMPLETE"}[fails])
+	}
+	if want := []any{nil, nil, nil}; !slices.Equal(o.knew, want) {
+		t.Errorf("it was known to have been asked for %v", o.knew)
 	}
 }

@@ -24,7 +24,8 @@ const verifyResize = "VERIFY_RESIZE"
 // moving are the statuses of servers that are on their way.
 var moving = []string{"BUILD", "RESIZE", "REBUILD", "REBOOT", "HARD_REBOOT", "MIGRATING", "PASSWORD"}
 
-// askedKey is where it is kept that a server was asked to become another.
+// askedKey is where it is kept, while an action is at work, what a server was asked for
+// in it.
 const askedKey = "asked_for"
 
 // Create is idempotent by a tag, which is taken off once it is known which one it is.
@@ -243,13 +244,19 @@ func (w *work) act(ctx context.Context, name string, body any) error {
 }
 
 // once has a server asked to become another: once, and it fails if it then is what
-// it was. What keeps it is waited for, and then told.
+// it was.
 func (w *work) once(ctx context.Context, name, why string, body any) (time.Duration, error) {
 	if asked, _ := w.call.Data.Get(askedKey); asked == name {
 		return 0, faults.New(faults.Invalid, "ResourceUnknownStatus", "%s failed - Unknown status ACTIVE due to \"Unknown\"", why)
 	}
+	return w.ask(ctx, name, body)
+}
+
+// ask sends an action, and writes down that it was asked for. What keeps it is waited
+// for, and then told.
+func (w *work) ask(ctx context.Context, name string, body any) (time.Duration, error) {
 	switch err := w.act(ctx, name, body); {
-	case faults.Is(err, faults.Conflict) && w.call.until(blockedFor) > 0:
+	case w.blocked(err):
 		return pause, nil
 	case err != nil:
 		return 0, err

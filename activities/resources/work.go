@@ -253,7 +253,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		return nil, err
 	}
 	if r.Action != going {
-		state.Data = state.Data.Without(waitKey(r.Action)) // of one that was cut short
+		state.Data = state.Data.Without(waitKey(r.Action), askedKey) // of one that was cut short
 	}
 	s.keep(r)
 	if err := s.readKept(ctx, tx, r); err != nil {
@@ -349,7 +349,7 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	s.kept[r.ID] = c.Kept
 	state.Data, state.Attributes, state.Reference = c.Data, c.Attributes, c.Reference
 	if failure != nil || wait <= 0 {
-		state.Data = state.Data.Without(waitKey(c.Action), changingKey, rollingKey) // the way is at its end
+		state.Data = state.Data.Without(waitKey(c.Action), askedKey, changingKey, rollingKey) // the way is at its end
 	}
 	switch {
 	case failure != nil:
