@@ -23,6 +23,7 @@ func newRoot() *cobra.Command {
 		cli.Audit(env),
 		cli.Hosts(env),
 		cli.Flavors(env),
+		cli.Stacks(env),
 	)
 	return root
 }

@@ -49,7 +49,7 @@ func newCloud(t *testing.T) *cloud {
 func (c *cloud) run(args ...string) (code int, out, said string) {
 	c.t.Helper()
 	root, env := Root()
-	root.AddCommand(Migrate(env), Operations(env), Hosts(env), Flavors(env), Audit(env))
+	root.AddCommand(Migrate(env), Operations(env), Hosts(env), Flavors(env), Audit(env), Stacks(env))
 	var stdout, stderr bytes.Buffer
 	root.SetOut(&stdout)
 	root.SetErr(&stderr)
