@@ -83,7 +83,11 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	health := telemetry.NewHealth(p.log, append(loopsProbes(loops), p.databaseProbe(), p.temporalProbe(), p.hostsProbe())...)
 	metrics := p.engine.NewMetrics(loops)
 	p.registry.MustRegister(metrics, hosts.Metrics{DB: p.db, DownAfter: cfg.Compute.HostDownAfter})
-	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, scheduler.Default())
+	chooser, err := scheduler.New(cfg.Compute.WeightMultipliers, cfg.Compute.ImageWeights)
+	if err != nil {
+		return err
+	}
+	recorder, placer := records.New(p.db, p.engine, p.starter.Offer), placement.New(p.db, p.engine, chooser)
 	services := newServices(p)
 	stackResources, stackIdentities, err := p.stackResources()
 	if err != nil {

@@ -24,6 +24,9 @@ import (
 // hosts is the snapshot. Claims made here are counted in it at once, those of
 // other processes when it is read again.
 type hosts struct {
+	// countsImages says whether the scheduler asks for the images of hosts' servers.
+	countsImages func(aggregates map[string][]map[string]string) bool
+
 	mu     sync.Mutex
 	readAt time.Time
 	all    []scheduler.Host
@@ -76,6 +79,10 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
+	images, err := h.images(ctx, tx, aggregates)
+	if err != nil {
+		return err
+	}
 	known := map[string]*facts{}
 	h.all, h.at, h.silent = make([]scheduler.Host, len(rows)), make(map[string]int, len(rows)), map[string]string{}
 	for i, r := range rows {
@@ -86,11 +93,11 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 		h.all[i] = scheduler.Host{
 			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
 			Up: r.Up(downAfter), Disabled: r.Disabled,
-			VCPUs:      scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
-			Memory:     scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
-			Disk:       scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
-			Servers:    r.Servers,
-			Building:   building[r.ID],
+			VCPUs:    scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
+			Memory:   scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
+			Disk:     scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
+			Servers:  r.Servers,
+			Building: building[r.ID], FailedBuilds: r.FailedBuilds, Images: images[r.ID],
 			Aggregates: scheduler.Merge(aggregates[r.ID]...),
 		}
 		if t := taken[r.ID]; t != nil {
@@ -110,6 +117,34 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	}
 	h.readAt, h.known = began, known
 	return nil
+}
+
+// images are those of the hosts' servers, by host; none if nobody asks for them.
+// Servers whose images say the same share them.
+func (h *hosts) images(ctx context.Context, tx store.Tx, aggregates map[string][]map[string]string) (map[string]map[*scheduler.Image]int, error) {
+	if !h.countsImages(aggregates) {
+		return nil, nil
+	}
+	counted, err := compute.ImagesOn(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	known, on := map[string]*scheduler.Image{}, map[string]map[*scheduler.Image]int{}
+	for _, c := range counted {
+		image := known[c.Properties]
+		if image == nil {
+			image = &scheduler.Image{}
+			if err := json.Unmarshal([]byte(c.Properties), &image.Properties); err != nil {
+				return nil, fmt.Errorf("properties of the images on host %s: %w", c.HostID, err)
+			}
+			known[c.Properties] = image
+		}
+		if on[c.HostID] == nil {
+			on[c.HostID] = map[*scheduler.Image]int{}
+		}
+		on[c.HostID][image] = c.Servers
+	}
+	return on, nil
 }
 
 // facts are what a host's worker says of it: what the filters for images, traits

@@ -53,7 +53,7 @@ var _ steps.PlacementActivities = (*Activities)(nil)
 
 // New gives the steps; s chooses among the hosts.
 func New(db *store.DB, e *engine.Engine, s *scheduler.Scheduler) *Activities {
-	return &Activities{db: db, engine: e, scheduler: s}
+	return &Activities{db: db, engine: e, scheduler: s, hosts: hosts{countsImages: s.CountsImages}}
 }
 
 // Claim is idempotent by the ledger: an attempt that has its claim gets it
@@ -274,7 +274,7 @@ func (a *Activities) Release(ctx context.Context, in steps.ReleaseIn) (struct{},
 			if !e.Open() {
 				return nil
 			}
-			return compute.ReleaseClaim(ctx, tx, e.Ref, e.Host)
+			return compute.ReleaseClaim(ctx, tx, e.Ref, e.Host, in.Failed)
 		}
 		return faults.New(faults.NotFound, "NoSuchClaim", "operation %s has no claim in line %d of its ledger", in.Fence.OperationID, in.Seq)
 	})

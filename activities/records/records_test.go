@@ -216,7 +216,7 @@ func TestADeleteIsToldWhatTheServerHolds(t *testing.T) {
 	if begun.Server.Host != host || begun.Server.PowerState != 1 || !slices.Equal(begun.Server.Holds, want) {
 		t.Errorf("brief %+v", begun.Server)
 	}
-	computetest.InTx(t, w.db, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, s.ID, host) })
+	computetest.InTx(t, w.db, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, s.ID, host, false) })
 	twice(w, w.finish, steps.FinishIn{Fence: fence, Result: operations.ResultDone, Server: &steps.ServerOutcome{Deleted: true, Host: pointer("")}})
 	if _, err := compute.GetServer(t.Context(), w.db.Pool, "", s.ID); !faults.Is(err, faults.NotFound) {
 		t.Errorf("after its delete: %v", err)

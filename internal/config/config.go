@@ -149,6 +149,10 @@ type Compute struct {
 	PolicyFile    string        `koanf:"policy_file"`
 	// PCIAlias is what flavors call devices: internal/pci.ReadAliases.
 	PCIAlias []string `koanf:"pci_alias"`
+	// WeightMultipliers and ImageWeights are what the scheduler prefers:
+	// internal/scheduler.New.
+	WeightMultipliers []string `koanf:"weight_multipliers"`
+	ImageWeights      []string `koanf:"image_props_weight_setting"`
 	// VIFPluggingTimeout is how long a build waits for Neutron to plug its ports.
 	VIFPluggingTimeout time.Duration `koanf:"vif_plugging_timeout"`
 	VIFPluggingIsFatal bool          `koanf:"vif_plugging_is_fatal"`

@@ -145,6 +145,8 @@ var keys = []Key{
 	{"hostlink.key_file", "", "File with the deployment's host link key."},
 
 	{"compute.pci_alias", []any{}, "What flavors call devices of hosts, each as JSON with name, vendor_id and product_id, and perhaps device_type and numa_policy (pci/alias)."},
+	{"compute.weight_multipliers", []any{}, "How much each weigher of the scheduler counts, where not as in the original, an entry name=number each, as ram_weight_multiplier=2; an aggregate's metadata may say otherwise (filter_scheduler/*_weight_multiplier)."},
+	{"compute.image_props_weight_setting", []any{}, "Which properties of a server's image weigh that servers of a host have too, an entry property=ratio each; empty is all alike. It counts where image_props_weight_multiplier is not 0 (filter_scheduler/image_props_weight_setting)."},
 	{"secrets.key_file", "", "File with the keys that secrets are encrypted with at rest, a line each: an id and 64 hex digits; the first one encrypts. It is made if it is missing."},
 
 	{"metadata.listen", "", "Address on which the metadata service answers Neutron's proxy; empty for none."},

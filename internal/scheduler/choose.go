@@ -7,7 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+
+	"holdfast.dev/internal/faults"
 )
 
 // Scheduler is a set of rules. Its zero value lets every host pass and prefers none.
@@ -23,6 +26,50 @@ type Scheduler struct {
 
 // Default has every filter and weigher of this release.
 func Default() *Scheduler { return &Scheduler{Filters: Filters, Weighers: Weighers, Few: 3} }
+
+// New is Default with what a configuration says of weighers: multipliers by their
+// keys, and how much each property of an image weighs, both as name=number.
+func New(multipliers, imageProperties []string) (*Scheduler, error) {
+	s := Default()
+	s.Weighers = slices.Clone(s.Weighers)
+	own, err := settings("compute.weight_multipliers", multipliers)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := settings("compute.image_props_weight_setting", imageProperties)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Weighers {
+		w := &s.Weighers[i]
+		if m, ok := own[w.Key]; ok {
+			w.Multiplier = m
+			delete(own, w.Key)
+		}
+		if w.Key == imageKey {
+			w.Weigh = commonImage(properties)
+		}
+	}
+	for key := range own {
+		return nil, faults.New(faults.Invalid, "InvalidConfiguration", "compute.weight_multipliers: no weigher has a multiplier %s", key)
+	}
+	return s, nil
+}
+
+// settings reads the entries name=number of a key of the configuration.
+func settings(key string, entries []string) (map[string]float64, error) {
+	all := map[string]float64{}
+	for _, entry := range entries {
+		name, value, _ := strings.Cut(entry, "=")
+		name = strings.TrimSpace(name)
+		n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if _, twice := all[name]; name == "" || twice || err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil, faults.New(faults.Invalid, "InvalidConfiguration", "%s: %q is no name=number, or another entry has its name", key, entry)
+		}
+		all[name] = n
+	}
+	return all, nil
+}
 
 // Verdict is the answer to a request.
 type Verdict struct {
@@ -103,7 +150,7 @@ func (s *Scheduler) scales(hosts []*Host, r *Request) (all []scale) {
 	for i := range s.Weighers {
 		w := &s.Weighers[i]
 		if weigh := w.Weigh(r); weigh != nil {
-			all = append(all, scale{w, weigh, newSpan(w.FromZero)})
+			all = append(all, scale{w, weigh, newSpan(w.Share)})
 		}
 	}
 	for _, h := range hosts {
@@ -141,24 +188,23 @@ func rank(all []weighed, n int) {
 	}
 }
 
-// span is what a weigher gives, from the lightest to the heaviest: it is stretched to
-// 0 … 1, so that multipliers compare weighers of any unit. From zero, the lowest is 0
-// itself, and what is below it counts as 0.
+// span is what a weigher gives, from the lightest to the heaviest, of which shares
+// are counted.
 type span struct {
 	low, high float64
-	fromZero  bool
+	counts    Share
 }
 
-func newSpan(fromZero bool) span {
-	s := span{low: math.Inf(1), high: math.Inf(-1), fromZero: fromZero}
-	if fromZero {
+func newSpan(counts Share) span {
+	s := span{low: math.Inf(1), high: math.Inf(-1), counts: counts}
+	if counts == FromZero {
 		s.low = 0
 	}
 	return s
 }
 
 func (s *span) take(weight float64) {
-	if weight < s.low && !s.fromZero {
+	if weight < s.low && s.counts != FromZero {
 		s.low = weight
 	}
 	if weight > s.high {
@@ -169,5 +215,11 @@ func (s *span) take(weight float64) {
 // matters says that the weights come to something for anybody.
 func (s *span) matters() bool { return s.high > s.low }
 
-// share is where a weight stands.
-func (s *span) share(weight float64) float64 { return max(0, weight-s.low) / (s.high - s.low) }
+// share is what of a weight counts.
+func (s *span) share(weight float64) float64 {
+	share := max(0, weight-s.low) / (s.high - s.low)
+	if s.counts == Against {
+		return -share
+	}
+	return share
+}

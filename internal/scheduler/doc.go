@@ -11,6 +11,7 @@
 //	aggregates.go    what a host's aggregates say of it
 //	capabilities.go  what a flavor wants of a host's properties (operators in ops.go)
 //	guests.go        what kinds of guest a host runs
+//	images.go        what a server's image has in common with those of a host's servers
 //	neighbours.go    near to or far from other servers: groups and hints
 //	query.go         the hint "query", a condition in JSON
 //	choose.go        filter, weigh, and the draw among the best few

@@ -33,6 +33,11 @@ type Host struct {
 	// Servers is how many have room here, Building to how many of those something
 	// is being done.
 	Servers, Building int
+	// FailedBuilds is how many builds it has failed since its last guest was made.
+	FailedBuilds int
+	// Images counts its servers by what their images say, if the scheduler asks for
+	// that (CountsImages); hosts share the properties.
+	Images map[*Image]int
 
 	// Aggregates says of each key what the host's aggregates have for it.
 	Aggregates Metadata
@@ -48,6 +53,9 @@ type Host struct {
 // Guest is a kind of guest: the architecture, the hypervisor and the way in
 // which it is virtualized, by Nova's names (x86_64, qemu, hvm).
 type Guest struct{ Architecture, Hypervisor, Mode string }
+
+// Image is what an image says of itself.
+type Image struct{ Properties map[string]string }
 
 // Metadata is what a host's aggregates say: the values of each key, those that
 // one aggregate lists with commas each on its own.

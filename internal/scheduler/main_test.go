@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each of the five properties is tried on 20,000 random clouds unless told
+// Each of the properties is tried on 20,000 random clouds unless told
 // otherwise.
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -20,6 +20,7 @@ func cloud(t *rapid.T) ([]Host, Request) {
 			rapid.SampledFrom([]string{"true", "p1", "m1", "debian", "2", "-1"}), 0, 2).Draw(t, "aggregate"))
 		h.Traits = map[string]bool{"A": rapid.Bool().Draw(t, "A"), "B": rapid.Bool().Draw(t, "B")}
 		h.Servers = rapid.IntRange(0, 3).Draw(t, "servers")
+		h.FailedBuilds = rapid.IntRange(0, 3).Draw(t, "failed builds")
 		hosts = append(hosts, h)
 	}
 	r := aRequest(t, hosts)

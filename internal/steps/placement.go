@@ -42,6 +42,8 @@ type ClaimOut struct {
 type ReleaseIn struct {
 	Fence Fence `json:"fence"`
 	Seq   int   `json:"seq"`
+	// Failed: the host has failed what the room was for.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // PlacementActivities is implemented by activities/placement.

@@ -48,6 +48,7 @@ type Saga struct {
 	opened    string // the step that Begin has written, and that has not begun yet
 	note      string // to be shown with the next step
 	host      string
+	blamed    string // the host that has failed the story
 	named     string // the host that the workflow is found by
 	naming    bool   // it will be found by one after a while
 	forward   bool   // past the point of no return
@@ -202,6 +203,12 @@ func (s *Saga) Step(name string, move Move) error {
 
 // Note has something be shown with the next step that has no message of its own.
 func (s *Saga) Note(text string) { s.note = text }
+
+// Blame says that the host has failed the story, which leaves it.
+func (s *Saga) Blame(host string) { s.blamed = host }
+
+// Blames says whether the story leaves the host because that has failed it.
+func (s *Saga) Blames(host string) bool { return s.blamed != "" && s.blamed == host }
 
 // Return takes the point of no return back: the step at it has turned out to
 // have changed nothing, and the story may end as if it had not come there.

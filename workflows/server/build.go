@@ -70,6 +70,7 @@ func build(s *saga.Saga) (*steps.ServerOutcome, error) {
 		if !anotherHostMayDo(err) {
 			return nil, err
 		}
+		s.Blame(host)
 		if err := leaveHost(s, err); err != nil {
 			return nil, err
 		}

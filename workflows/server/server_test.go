@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -90,6 +91,40 @@ func TestBuildWithVolumes(t *testing.T) {
 			operations.ResultCancelled: {isError},
 		},
 	})
+}
+
+// A build that leaves hosts counts against those that failed it, the last one too; one
+// that fails by itself, or has been cancelled, against none.
+func TestABuildBlamesTheHostsThatFailIt(t *testing.T) {
+	t.Parallel()
+	cancelled := func() *workflowtest.World {
+		w := building()
+		w.Op.CancelRequested = true
+		return w
+	}
+	for name, c := range map[string]struct {
+		world func() *workflowtest.World
+		want  map[string]int
+	}{
+		"built":                  {building, map[string]int{}},
+		"built on the second":    {func() *workflowtest.World { return broken(building(), "host-1") }, map[string]int{"host-1": 1}},
+		"failed by all":          {func() *workflowtest.World { return broken(building(), "host-1", "host-2") }, map[string]int{"host-1": 1, "host-2": 1}},
+		"of an image that fails": {badImage, map[string]int{}},
+		"cancelled":              {cancelled, map[string]int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failed := map[string]int{}
+			for name, h := range workflowtest.Told(t, server.Build, c.world).Hosts {
+				if h.FailedBuilds > 0 {
+					failed[name] = h.FailedBuilds
+				}
+			}
+			if !maps.Equal(failed, c.want) {
+				t.Errorf("failed builds %v, want %v", failed, c.want)
+			}
+		})
+	}
 }
 
 // Builds whose server has ports.

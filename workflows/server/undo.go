@@ -87,14 +87,14 @@ func undoHandover(ctx workflow.Context, s *saga.Saga, e operations.Effect) error
 // errGuestOwed keeps a claim for as long as the guest may still be running.
 var errGuestOwed = faults.New(faults.Unavailable, "GuestOwed", "its guest is owed")
 
-// undoClaim gives the room back.
+// undoClaim gives the room back, and tells if the host has failed what it was for.
 func undoClaim(ctx workflow.Context, s *saga.Saga, e operations.Effect) error {
 	for _, other := range s.Ledger() {
 		if other.Kind == operations.EffectGuest && other.Host == e.Host && other.State == operations.Owed {
 			return errGuestOwed
 		}
 	}
-	return steps.Placement.Release(ctx, steps.ReleaseIn{Fence: s.Fence, Seq: e.Seq})
+	return steps.Placement.Release(ctx, steps.ReleaseIn{Fence: s.Fence, Seq: e.Seq, Failed: s.Blames(e.Host)})
 }
 
 // undoBindings takes the server's ports off their host and leaves them to it.

@@ -298,6 +298,9 @@ func (p placement) Release(_ context.Context, in steps.ReleaseIn) (struct{}, err
 				if h := w.Hosts[e.Host]; h.Guests[ServerID] && h.Claims[e.Ref] && len(h.Claims) == 1 {
 					w.broke("the room on %s was given back under a guest", e.Host)
 				}
+				if in.Failed && w.Hosts[e.Host].Claims[e.Ref] {
+					w.Hosts[e.Host].FailedBuilds++
+				}
 				delete(w.Hosts[e.Host].Claims, e.Ref)
 			}
 		}

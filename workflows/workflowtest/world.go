@@ -119,6 +119,8 @@ type Host struct {
 	// Broken makes every build and every change of power on it fail, as a full
 	// disk would.
 	Broken bool
+	// FailedBuilds counts the claims that were given back because it failed.
+	FailedBuilds int
 	// Room is for how many servers it has room.
 	Room           int
 	Claims, Guests map[string]bool

@@ -9,6 +9,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast.dev/internal/extraspecs"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
@@ -120,14 +122,15 @@ func HandOver(ctx context.Context, tx store.Tx, from, to, hostID string) error {
 }
 
 // ReleaseClaim gives back exactly what the consumer's allocation on the host
-// says. Without one it does nothing.
-func ReleaseClaim(ctx context.Context, tx store.Tx, consumerID, hostID string) error {
-	return release(ctx, tx, hostID, "a.consumer_id = $2", consumerID)
+// says; if the host has failed what it was for, that is counted. Without one it does
+// nothing.
+func ReleaseClaim(ctx context.Context, tx store.Tx, consumerID, hostID string, failed bool) error {
+	return release(ctx, tx, hostID, failed, "a.consumer_id = $3", consumerID)
 }
 
 // release gives back the room on a host of which a condition on its allocation
-// a holds; its arguments are from $2 on.
-func release(ctx context.Context, tx store.Tx, hostID, condition string, args ...any) error {
+// a holds; its arguments are from $3 on.
+func release(ctx context.Context, tx store.Tx, hostID string, failed bool, condition string, args ...any) error {
 	_, err := tx.Exec(ctx, `
 		WITH gone AS (
 			DELETE FROM compute.allocations a WHERE host_id = $1 AND `+condition+`
@@ -137,8 +140,9 @@ func release(ctx context.Context, tx store.Tx, hostID, condition string, args ..
 				COALESCE(sum(disk_gb), 0) AS disk_gb, count(*) AS n FROM gone
 		)
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used - sum.vcpus, memory_mb_used = h.memory_mb_used - sum.memory_mb,
-			disk_gb_used = h.disk_gb_used - sum.disk_gb, servers = h.servers - sum.n
-		FROM sum WHERE h.id = $1 AND sum.n > 0`, append([]any{hostID}, args...)...)
+			disk_gb_used = h.disk_gb_used - sum.disk_gb, servers = h.servers - sum.n,
+			failed_builds = h.failed_builds + $2::boolean::integer
+		FROM sum WHERE h.id = $1 AND sum.n > 0`, append([]any{hostID, failed}, args...)...)
 	return store.Translate(err)
 }
 
@@ -162,4 +166,22 @@ func BuildingOn(ctx context.Context, q store.Queryer) (map[string]int, error) {
 		return nil, store.Translate(err)
 	}
 	return pairs[int](rows)
+}
+
+// ImageCount is how many servers with room on a host have an image that says
+// Properties, a JSON object.
+type ImageCount struct {
+	HostID, Properties string
+	Servers            int
+}
+
+// ImagesOn counts the servers with room on each host by what their images say.
+func ImagesOn(ctx context.Context, q store.Queryer) ([]ImageCount, error) {
+	rows, err := q.Query(ctx, `SELECT a.host_id::text, s.image_properties::text, count(DISTINCT s.id) FROM compute.allocations a
+		JOIN compute.servers s ON s.id = a.server_id WHERE s.image_properties <> '{}' GROUP BY a.host_id, s.image_properties`)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	counted, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ImageCount])
+	return counted, store.Translate(err)
 }

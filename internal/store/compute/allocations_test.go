@@ -34,7 +34,7 @@ func claim(t testing.TB, db *store.DB, server, host string, r compute.Room) (ok 
 }
 
 func release(t testing.TB, db *store.DB, server, host string) error {
-	return holding(t, db, server, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, server, host) })
+	return holding(t, db, server, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, server, host, false) })
 }
 
 // 40 claims at once on a host with room for 16: 16 have it.

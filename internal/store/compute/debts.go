@@ -44,5 +44,5 @@ func PayDebt(ctx context.Context, tx store.Tx, e *engine.Engine, hostID, operati
 	if err != nil || debt.Kind != operations.EffectGuest || !isUUID(debt.Ref) || !isUUID(debt.Host) {
 		return err
 	}
-	return release(ctx, tx, debt.Host, "a.server_id = $2 AND "+unaccounted, debt.Ref)
+	return release(ctx, tx, debt.Host, false, "a.server_id = $3 AND "+unaccounted, debt.Ref)
 }

@@ -42,6 +42,9 @@ type Host struct {
 	MemoryMBUsed int64
 	DiskGBUsed   int64
 	Servers      int
+	// FailedBuilds is how many builds it has failed since its last guest was made, or
+	// its worker started.
+	FailedBuilds int
 
 	// Inventory is what else the host reports of itself, opaque here.
 	Inventory      json.RawMessage
@@ -71,7 +74,7 @@ func up(seenAgo time.Duration, forcedDown bool, downAfter time.Duration) bool {
 const hostColumns = `h.id, h.name, h.incarnation, h.driver, h.availability_zone,
 	h.vcpus, h.reserved_vcpus, h.memory_mb, h.reserved_memory_mb, h.disk_gb, h.reserved_disk_gb,
 	h.cpu_allocation_ratio, h.ram_allocation_ratio, h.disk_allocation_ratio,
-	h.vcpus_used, h.memory_mb_used, h.disk_gb_used, h.servers,
+	h.vcpus_used, h.memory_mb_used, h.disk_gb_used, h.servers, h.failed_builds,
 	h.link_address, h.disabled, h.disabled_reason, h.forced_down,
 	extract(epoch FROM now() - h.last_seen)::float8, h.created_at, h.updated_at, h.number, h.last_seen`
 
@@ -84,7 +87,7 @@ func (h *scannedHost) fields() []any {
 	return []any{&h.ID, &h.Name, &h.Incarnation, &h.Driver, &h.AvailabilityZone,
 		&h.VCPUs, &h.ReservedVCPUs, &h.MemoryMB, &h.ReservedMemoryMB, &h.DiskGB, &h.ReservedDiskGB,
 		&h.CPURatio, &h.RAMRatio, &h.DiskRatio,
-		&h.VCPUsUsed, &h.MemoryMBUsed, &h.DiskGBUsed, &h.Servers,
+		&h.VCPUsUsed, &h.MemoryMBUsed, &h.DiskGBUsed, &h.Servers, &h.FailedBuilds,
 		&h.LinkAddress, &h.Disabled, &h.DisabledReason, &h.ForcedDown,
 		&h.seenAgo, &h.CreatedAt, &h.UpdatedAt, &h.Number, &h.LastSeen}
 }
@@ -166,6 +169,7 @@ func RegisterHost(ctx context.Context, tx store.Tx, r Registration) error {
 			own_zone = COALESCE(NULLIF($5, ''), compute.hosts.own_zone), link_address = $6,
 			vcpus = $7, memory_mb = $8, disk_gb = $9,
 			inventory = COALESCE($10::jsonb, compute.hosts.inventory), last_seen = now(),
+			failed_builds = CASE WHEN compute.hosts.incarnation = $3 THEN compute.hosts.failed_builds ELSE 0 END,
 			instance = $11, updated_at = now()`,
 		r.ID, r.Name, r.Incarnation, r.Driver, r.AvailabilityZone, r.LinkAddress,
 		r.Report.VCPUs, r.Report.MemoryMB, r.Report.DiskGB, inventory(r.Report), r.Instance)

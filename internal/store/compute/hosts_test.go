@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/compute/computetest"
@@ -153,4 +154,54 @@ func TestHostsInPages(t *testing.T) {
 	if _, err := compute.HostByName(t.Context(), db.Pool, "d"); !faults.Is(err, faults.NotFound) || faults.As(err).Message != "Compute host d could not be found." {
 		t.Errorf("a host that isn't there: %v", err)
 	}
+}
+
+// A host's failed builds are counted once each, and forgotten when a guest is made on
+// it or its worker starts again; not when it only registers again.
+func TestFailedBuildsAreCounted(t *testing.T) {
+	t.Parallel()
+	db := computetest.Open(t)
+	r := compute.Registration{ID: uuid.NewString(), Name: "h", Incarnation: 1, Instance: "i", Report: computetest.Room}
+	if err := register(t, db, r); err != nil {
+		t.Fatal(err)
+	}
+	want := func(n int) {
+		t.Helper()
+		if h, err := compute.GetHost(t.Context(), db.Pool, r.ID); err != nil || h.FailedBuilds != n {
+			t.Errorf("failed builds %+v (%v), want %d", h, err, n)
+		}
+		computetest.CheckSums(t, db)
+	}
+	fail := func(failed bool) {
+		t.Helper()
+		s := computetest.AddServer(t, db, "p")
+		if ok, err := claim(t, db, s.ID, r.ID, s.Size()); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		for range 2 {
+			if err := holding(t, db, s.ID, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, s.ID, r.ID, failed) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fail(true)
+	fail(false)
+	fail(true)
+	want(2)
+	if err := register(t, db, r); err != nil {
+		t.Fatal(err)
+	}
+	want(2)
+	s := computetest.AddServer(t, db, "p")
+	publish(t, db, s.ID, steps.ServerOutcome{VMState: pointer("error"), Host: &r.ID}, nil)
+	want(2)
+	publish(t, db, s.ID, steps.ServerOutcome{VMState: pointer("active"), Host: &r.ID, Launched: true}, nil)
+	want(0)
+	fail(true)
+	want(1)
+	r.Incarnation, r.Instance = 2, "j"
+	if err := register(t, db, r); err != nil {
+		t.Fatal(err)
+	}
+	want(0)
 }

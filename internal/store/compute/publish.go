@@ -16,7 +16,7 @@ import (
 // its host and ends its open migration, and off the shelf. A server counts in its project's quota
 // unless it is deleted or soft-deleted; what changes of that is charged or given
 // back. The admin password is forgotten once a guest has been made that was told
-// it. A deleted row is changed no more. The caller has checked the fence.
+// it, and its host has failed no build since. A deleted row is changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -66,6 +66,8 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 		), told AS (
 			UPDATE compute.boot_data b SET admin_password = NULL FROM published p
 			WHERE b.server_id = p.id AND b.admin_password IS NOT NULL AND ($5 OR $6 OR COALESCE($2 = 'rescued', false))
+		), made AS (
+			UPDATE compute.hosts SET failed_builds = 0 WHERE $5 AND id::text = $4 AND failed_builds > 0
 		), fault AS (
 			INSERT INTO compute.server_faults (server_id, created_at, code, message)
 			SELECT id, clock_timestamp(), $7::integer, $8::text FROM published WHERE $7 IS NOT NULL
