@@ -30,6 +30,7 @@ import (
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/telemetry"
@@ -171,6 +172,10 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	if err != nil {
 		return nil, err
 	}
+	provided, err := providerFile(cfg.Host.ProviderConfig)
+	if err != nil {
+		return nil, err
+	}
 	open, err := driverOf(cfg, cells)
 	if err == nil {
 		err = config.Need("host.state_dir", cfg.Host.StateDir)
@@ -185,7 +190,7 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open, Cells: cells, Lent: lent}
+	spec := workers.HostSpec{Name: name, StateDir: cfg.Host.StateDir, Driver: cfg.Host.Driver, LinkListen: cfg.Host.LinkListen, Open: open, Cells: cells, Lent: lent, Provided: provided}
 	if count == 1 {
 		return []workers.HostSpec{spec}, nil
 	}
@@ -196,6 +201,20 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 		specs[i].StateDir = filepath.Join(cfg.Host.StateDir, specs[i].Name)
 	}
 	return specs, nil
+}
+
+// providerFile reads what the operator says that the machine's hosts have; no path is
+// nothing.
+func providerFile(path string) (provider.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("host.provider_config: %w", err)
+	}
+	defer file.Close()
+	return provider.Read(path, file)
 }
 
 // machineName is what the machine is called in the cloud.

@@ -20,6 +20,7 @@ import (
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/steps"
 )
 
@@ -52,6 +53,8 @@ type HostSpec struct {
 	Cells numa.Settings
 	// Lent say which of its devices guests may have.
 	Lent pci.Lent
+	// Provided is what the operator says that hosts of the machine have.
+	Provided provider.File
 	// Builds is how many run at once; 0 is libvirt.DefaultBuilds.
 	Builds int64
 }
@@ -104,6 +107,7 @@ type host struct {
 	log        *slog.Logger
 	identity   *hostlink.Identity
 	driver     libvirt.Driver
+	has        provider.Have
 	activities *libvirt.Activities
 	listener   *hostlink.Listener
 	link       *hostlink.Client
@@ -121,6 +125,9 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 	defer func() { err = errors.Join(err, identity.Close()) }()
 	h := &host{HostSpec: spec, cfg: cfg, identity: identity,
 		log: cfg.Log.With("host", spec.Name, "host_id", identity.ID, "incarnation", identity.Incarnation)}
+	if h.has, err = spec.Provided.Of(identity.ID, spec.Name); err != nil {
+		return err
+	}
 	if h.link, err = hostlink.NewClient(cfg.LinkURL, identity.ID, cfg.Key, transport); err != nil {
 		return err
 	}
@@ -329,7 +336,7 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 	r := hostlink.Report{
 		Incarnation: h.identity.Incarnation, Uptime: up,
 		VCPUs: inventory.VCPUs, MemoryMB: inventory.MemoryMB, DiskGB: inventory.DiskGB, Details: inventory.Details,
-		NUMA: h.Cells.Apply(inventory.NUMA), Devices: h.Lent.Of(inventory.Devices),
+		NUMA: h.Cells.Apply(inventory.NUMA), Devices: h.Lent.Of(inventory.Devices), Resources: h.has.Inventories, Traits: h.has.Traits,
 		Guests: make([]hostlink.Guest, len(guests)), Steps: Steps(HostRole),
 	}
 	if r.NUMA != nil {

@@ -29,6 +29,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/testenv"
 	"holdfast.dev/workers"
@@ -121,6 +122,7 @@ type site struct {
 	url, keyFile       string
 	key                hostlink.Key
 	client             client.Client
+	provided           provider.File
 }
 
 func newSite(t *testing.T) *site {
@@ -154,7 +156,7 @@ func dial(address, namespace string) (client.Client, error) {
 
 func (s *site) config(stateDir string, o simulated.Options, log *slog.Logger) workers.HostConfig {
 	return workers.HostConfig{Client: s.client, LinkURL: s.url, Key: s.key, Heartbeat: 200 * time.Millisecond, Log: log,
-		Hosts: []workers.HostSpec{{Name: "h1", StateDir: stateDir, Driver: "simulated",
+		Hosts: []workers.HostSpec{{Name: "h1", StateDir: stateDir, Driver: "simulated", Provided: s.provided,
 			Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
 				own := o // hosts of one process open theirs at once
 				own.StateDir = dir
@@ -244,6 +246,16 @@ func TestHostServes(t *testing.T) {
 	t.Parallel()
 	s, dir := newSite(t), t.TempDir()
 	j := job{identity(t, dir), uuid.NewString()}
+	var err error
+	s.provided, err = provider.Read("p.yaml", strings.NewReader(`
+meta: {schema_version: '1.0'}
+providers:
+  - identification: {name: h1}
+    inventories: {additional: [{CUSTOM_GOLD: {total: 4, max_unit: 2}}]}
+    traits: {additional: [CUSTOM_NEAR]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	stop := s.run(t, dir, simulated.Options{})
 	var states []int
 	s.get(t, s.start(t, lifeWorkflow, j), &states)
@@ -253,6 +265,10 @@ func TestHostServes(t *testing.T) {
 	s.mu.Lock()
 	reg := s.reg[0]
 	s.mu.Unlock()
+	gold := provider.Inventory{Total: 4, Ratio: 1, MinUnit: 1, MaxUnit: 2, StepSize: 1}
+	if r := reg.Report; r.Resources["CUSTOM_GOLD"] != gold || len(r.Resources) != 1 || !slices.Equal(r.Traits, []string{"CUSTOM_NEAR"}) {
+		t.Errorf("it has %+v and %v", r.Resources, r.Traits)
+	}
 	want := workers.Steps(workers.HostRole)
 	if reg.Name != "h1" || reg.Driver != "simulated" || reg.Report.Incarnation != 2 || reg.Report.VCPUs != 64 || !slices.Equal(reg.Report.Steps, want) {
 		t.Errorf("registration %+v", reg)

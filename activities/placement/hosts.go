@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -101,7 +102,7 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 			Aggregates: scheduler.Merge(aggregates[r.ID]...),
 		}
 		if t := taken[r.ID]; t != nil {
-			h.all[i].CellsUsed, h.all[i].DevicesTaken = &t.Cells, t.Devices
+			h.all[i].CellsUsed, h.all[i].DevicesTaken, h.all[i].ResourcesUsed = &t.Cells, t.Devices, t.Resources
 		}
 		if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
 			h.all[i].IP = address.Addr()
@@ -156,6 +157,7 @@ type facts struct {
 	TraitNames         []string    `json:"traits"`
 
 	parts      pci.Host
+	resources  map[string]provider.Inventory
 	guests     []scheduler.Guest
 	traits     scheduler.Set
 	properties map[string]any
@@ -164,21 +166,22 @@ type facts struct {
 func readFacts(r *compute.Host) (*facts, error) {
 	f := &facts{}
 	var report struct {
-		Cells   *numa.Host      `json:"numa"`
-		Devices []pci.Device    `json:"devices"`
-		Details json.RawMessage `json:"details"`
+		Cells     *numa.Host                    `json:"numa"`
+		Devices   []pci.Device                  `json:"devices"`
+		Resources map[string]provider.Inventory `json:"resources"`
+		Traits    []string                      `json:"traits"`
+		Details   json.RawMessage               `json:"details"`
 	}
 	if err := json.Unmarshal(r.Inventory, &report); err != nil {
 		return f, err
 	}
-	f.parts = pci.Host{Cells: report.Cells, Devices: report.Devices}
-	if len(report.Details) == 0 {
-		return f, nil
+	f.parts, f.resources = pci.Host{Cells: report.Cells, Devices: report.Devices}, report.Resources
+	if len(report.Details) > 0 {
+		if err := errors.Join(json.Unmarshal(report.Details, f), json.Unmarshal(report.Details, &f.properties)); err != nil {
+			return nil, fmt.Errorf("inventory of host %s: %w", r.Name, err)
+		}
 	}
-	if err := errors.Join(json.Unmarshal(report.Details, f), json.Unmarshal(report.Details, &f.properties)); err != nil {
-		return nil, fmt.Errorf("inventory of host %s: %w", r.Name, err)
-	}
-	f.traits = scheduler.SetOf(f.TraitNames...)
+	f.traits = scheduler.SetOf(append(report.Traits, f.TraitNames...)...)
 	for _, kind := range f.SupportedInstances {
 		f.guests = append(f.guests, scheduler.Guest{Architecture: kind[0], Hypervisor: kind[1], Mode: kind[2]})
 	}
@@ -187,7 +190,7 @@ func readFacts(r *compute.Host) (*facts, error) {
 
 func (f *facts) describe(h *scheduler.Host) {
 	h.HypervisorType, h.HypervisorVersion, h.Guests = f.HypervisorType, f.HypervisorVersion, f.guests
-	h.Traits, h.Properties, h.Parts = f.traits, f.properties, f.parts
+	h.Traits, h.Properties, h.Parts, h.Resources = f.traits, f.properties, f.parts, f.resources
 }
 
 // unheard names a silent host that isn't among those to be left out; "" if
@@ -225,5 +228,11 @@ func (h *hosts) took(id string, c compute.Claim) {
 	}
 	for _, d := range c.Devices {
 		x.DevicesTaken[d.Address] = true
+	}
+	if len(c.Resources) > 0 && x.ResourcesUsed == nil {
+		x.ResourcesUsed = map[string]int64{}
+	}
+	for class, n := range c.Resources {
+		x.ResourcesUsed[class] += n
 	}
 }

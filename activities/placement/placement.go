@@ -164,15 +164,19 @@ func (a *Activities) take(ctx context.Context, tx store.Tx, s *compute.Server, h
 	return claim, err
 }
 
-// takeParts chooses NUMA cells and devices of the host as they are now for a server
-// that asks for any, and keeps others from doing so until the transaction ends.
+// takeParts chooses NUMA cells, devices and other resources of the host as they are now
+// for a server that asks for any, and keeps others from doing so until the transaction ends.
 func (a *Activities) takeParts(ctx context.Context, tx store.Tx, s *compute.Server, hostID string, claim *compute.Claim) error {
 	cells, err := cellsOf(ctx, tx, s)
 	if err != nil {
 		return err
 	}
 	devices, err := a.Aliases.Read(s.Flavor.ExtraSpecs, s.ImageProperties)
-	if err != nil || cells == nil && len(devices) == 0 {
+	if err != nil {
+		return err
+	}
+	claim.Resources, err = s.Resources()
+	if err != nil || cells == nil && len(devices) == 0 && len(claim.Resources) == 0 {
 		return err
 	}
 	host, taken, err := compute.LockParts(ctx, tx, hostID)
@@ -182,6 +186,11 @@ func (a *Activities) takeParts(ctx context.Context, tx store.Tx, s *compute.Serv
 	says, err := readFacts(host)
 	if err != nil {
 		return err
+	}
+	for class, n := range claim.Resources {
+		if !says.resources[class].Fits(taken.Resources[class], n) {
+			return &hostFull{hostID}
+		}
 	}
 	var ok bool
 	claim.NUMA, claim.Devices, ok = pci.Fit(says.parts, &taken.Cells, taken.Devices, cells, devices, numa.Limits{CPU: host.CPURatio, RAM: host.RAMRatio})

@@ -279,6 +279,8 @@ type Host struct {
 	CPUSharedSet      string   `koanf:"cpu_shared_set"`
 	CPUDedicatedSet   string   `koanf:"cpu_dedicated_set"`
 	ReservedHugePages []string `koanf:"reserved_huge_pages"`
+	// ProviderConfig is a file of what else hosts have: internal/provider.Read.
+	ProviderConfig string `koanf:"provider_config"`
 	// PCIDeviceSpec is which of its devices guests may have: internal/pci.ReadLent.
 	PCIDeviceSpec []string `koanf:"pci_device_spec"`
 	// LiveMigration* are Nova's options of that name.

@@ -162,6 +162,7 @@ var keys = []Key{
 	{"host.cpu_shared_set", "", "CPUs on which guests float, as 0-3,^2; empty is none beside a cpu_dedicated_set, and all without (compute/cpu_shared_set)."},
 	{"host.cpu_dedicated_set", "", "CPUs that guests' CPUs are pinned to, one each; empty for none (compute/cpu_dedicated_set)."},
 	{"host.reserved_huge_pages", []any{}, "Pages that no guest gets, an entry node:0,size:2048,count:64 for each cell and size (reserved_huge_pages)."},
+	{"host.provider_config", "", "File with custom resource classes and traits of the hosts of this machine, as Nova's provider.yaml; it is read when the worker starts; empty for none (compute/provider_config_location)."},
 	{"host.pci_device_spec", []any{}, "Devices that guests may have, each as JSON with vendor_id, product_id or address, whose parts may be * (pci/device_spec)."},
 	{"host.live_migration_uri", "qemu+tls://%s/system", "How other hosts' libvirtds reach this host's; %s stands for its inbound address."},
 	{"host.live_migration_inbound_addr", "", "Where this host takes the memory and the disks of guests that come from others; empty is host.name."},

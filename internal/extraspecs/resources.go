@@ -4,7 +4,9 @@ package extraspecs
 // says itself of CPUs, memory and disk.
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,4 +30,14 @@ func Resources(specs map[string]string) (map[string]int64, error) {
 		asked[class] += n
 	}
 	return asked, nil
+}
+
+// Others leaves of what is asked the classes besides CPUs, memory and disk, of which a
+// host has only what it says. Nothing of a class is not asked for.
+func Others(asked map[string]int64) map[string]int64 {
+	others := maps.Clone(asked)
+	maps.DeleteFunc(others, func(class string, n int64) bool {
+		return n == 0 || slices.Contains([]string{"VCPU", "PCPU", "MEMORY_MB", "DISK_GB"}, class)
+	})
+	return others
 }

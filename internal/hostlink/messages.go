@@ -13,6 +13,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 )
 
 // Report is what a host says of itself, at registration and in each heartbeat.
@@ -28,6 +29,9 @@ type Report struct {
 	NUMA *numa.Host `json:"numa,omitempty"`
 	// Devices are those that the host lends to guests.
 	Devices []pci.Device `json:"devices,omitempty"`
+	// Resources and Traits are what its operator says that it has.
+	Resources map[string]provider.Inventory `json:"resources,omitempty"`
+	Traits    []string                      `json:"traits,omitempty"`
 	// Uptime is how long the host has been up, in the words of uptime(1); empty
 	// if it isn't known.
 	Uptime string  `json:"uptime,omitempty"`

@@ -65,7 +65,8 @@ func (s said) Describe(_ context.Context, _, _, serverID string) (json.RawMessag
 func TestGuestsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	_, db := open(t)
-	plain, placed, unsaid := computetest.AddServer(t, db, "p"), computetest.AddServer(t, db, "p", pinned), computetest.AddServer(t, db, "p", pinned)
+	golden := func(s *compute.Server) { s.Flavor.ExtraSpecs["resources:CUSTOM_GOLD"] = "2" }
+	plain, placed, unsaid := computetest.AddServer(t, db, "p"), computetest.AddServer(t, db, "p", pinned, golden), computetest.AddServer(t, db, "p", pinned)
 	host := hostOf(t, db, plain, placed, unsaid)
 	done, err := Adopt(t.Context(), db, said{placed.ID: {ServerID: placed.ID, ProjectID: "p", NUMA: onCPU5, Devices: gpu}})
 	if err != nil {
@@ -81,6 +82,10 @@ func TestGuestsAreGivenBack(t *testing.T) {
 	lies, has, err := compute.PlaceOf(t.Context(), db.Pool, placed.ID, "")
 	if err != nil || !reflect.DeepEqual(lies, onCPU5) || !reflect.DeepEqual(has, gpu) {
 		t.Errorf("it lies on %+v, has %+v, %v", lies, has, err)
+	}
+	taken, err := compute.TakenParts(t.Context(), db.Pool)
+	if want := map[string]int64{"CUSTOM_GOLD": 2}; err != nil || taken[host] == nil || !reflect.DeepEqual(taken[host].Resources, want) {
+		t.Errorf("taken %+v, %v", taken[host], err)
 	}
 	h, err := compute.GetHost(t.Context(), db.Pool, host)
 	if err != nil || h.Servers != 2 || h.VCPUsUsed != 1 {

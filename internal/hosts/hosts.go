@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -85,16 +86,21 @@ func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int
 
 // inventory is what compute.hosts keeps of a report beyond the capacity.
 type inventory struct {
-	Details json.RawMessage  `json:"details,omitempty"`
-	NUMA    *numa.Host       `json:"numa,omitempty"`
-	Devices []pci.Device     `json:"devices,omitempty"`
-	Uptime  string           `json:"uptime,omitempty"`
-	Guests  []hostlink.Guest `json:"guests"`
-	Steps   []string         `json:"steps"`
+	Details   json.RawMessage               `json:"details,omitempty"`
+	NUMA      *numa.Host                    `json:"numa,omitempty"`
+	Devices   []pci.Device                  `json:"devices,omitempty"`
+	Resources map[string]provider.Inventory `json:"resources,omitempty"`
+	Traits    []string                      `json:"traits,omitempty"`
+	Uptime    string                        `json:"uptime,omitempty"`
+	Guests    []hostlink.Guest              `json:"guests"`
+	Steps     []string                      `json:"steps"`
 }
 
 func reportOf(in hostlink.Report) (compute.Report, error) {
-	data, err := json.Marshal(inventory{Details: in.Details, NUMA: in.NUMA, Devices: in.Devices, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
+	if err := (provider.Have{Inventories: in.Resources, Traits: in.Traits}).Check(); err != nil {
+		return compute.Report{}, err
+	}
+	data, err := json.Marshal(inventory{Details: in.Details, NUMA: in.NUMA, Devices: in.Devices, Resources: in.Resources, Traits: in.Traits, Uptime: in.Uptime, Guests: in.Guests, Steps: in.Steps})
 	if err != nil {
 		return compute.Report{}, faults.Wrap(err, faults.Invalid, "InvalidReport", "the report can't be kept")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/testenv"
@@ -85,6 +87,8 @@ func TestHeartbeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Report.VCPUs = 16
+	in.Report.Resources = map[string]provider.Inventory{"CUSTOM_GOLD": {Total: 2, Ratio: 1, MinUnit: 1, MaxUnit: 2, StepSize: 1}}
+	in.Report.Traits = []string{"CUSTOM_NEAR"}
 	answer, err := r.Heartbeat(t.Context(), id, in.Report)
 	if err != nil || len(answer.Debts) != 0 || answer.Debts == nil {
 		t.Errorf("heartbeat: %+v, %v", answer, err)
@@ -97,9 +101,14 @@ func TestHeartbeat(t *testing.T) {
 	if err := json.Unmarshal(host.Inventory, &kept); err != nil {
 		t.Fatal(err)
 	}
-	want := inventory{Guests: in.Report.Guests, Steps: in.Report.Steps}
+	want := inventory{Guests: in.Report.Guests, Steps: in.Report.Steps, Resources: in.Report.Resources, Traits: in.Report.Traits}
 	if host.VCPUs != 16 || host.LinkAddress != "127.0.0.1:9" || !host.Up(0) || !reflect.DeepEqual(kept, want) {
 		t.Errorf("host %+v, inventory %+v", host, kept)
+	}
+	wrong := in.Report
+	wrong.Resources = map[string]provider.Inventory{"CUSTOM_GOLD": {Total: -1}}
+	if _, err := r.Heartbeat(t.Context(), id, wrong); !faults.Is(err, faults.Invalid) || !strings.Contains(err.Error(), "resources.CUSTOM_GOLD.total -1") {
+		t.Errorf("of resources that nobody can have: %v, want invalid", err)
 	}
 	if _, err := r.Register(t.Context(), id, registration("a", 3, "y")); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func hasResources(r *Request) func(*Host) bool {
 	}
 	return func(h *Host) bool {
 		for class, n := range r.Requirements.Resources {
-			if n > 0 && !h.Resources[class].Fits(n) {
+			if !h.Resources[class].Fits(h.ResourcesUsed[class], n) {
 				return false
 			}
 		}

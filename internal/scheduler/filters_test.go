@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/provider"
 )
 
 // able is a host that passes every filter of an empty request.
@@ -18,8 +19,8 @@ func able() Host {
 		VCPUs:     Capacity{Total: 16, Ratio: 4},
 		Memory:    Capacity{Total: 32768, Ratio: 1},
 		Disk:      Capacity{Total: 500, Ratio: 1},
-		Resources: map[string]Capacity{"CUSTOM_GOLD": {Total: 2, Used: 1, Ratio: 1}},
-		Traits:    map[string]bool{"HW_CPU_X86_AVX2": true},
+		Resources: map[string]provider.Inventory{"CUSTOM_GOLD": {Total: 2, Ratio: 1, MinUnit: 1, MaxUnit: 2, StepSize: 1}}, ResourcesUsed: map[string]int64{"CUSTOM_GOLD": 1},
+		Traits: map[string]bool{"HW_CPU_X86_AVX2": true},
 		Aggregates: Merge(map[string]string{"ssd": "true", "os_distro": "debian, ubuntu"},
 			map[string]string{"ssd": "fast"}),
 		Guests:            []Guest{{"x86_64", "qemu", "hvm"}, {"i686", "qemu", "hvm"}},

@@ -8,6 +8,7 @@ import (
 
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 )
 
 // Host is one host as the snapshot has it. CPUs, MiB, GiB.
@@ -25,8 +26,10 @@ type Host struct {
 	Parts        pci.Host
 	CellsUsed    *numa.Usage
 	DevicesTaken pci.Taken
-	// Resources is room of other resource classes, by name.
-	Resources map[string]Capacity
+	// Resources are other resource classes that it has, by name, and ResourcesUsed
+	// what is promised of them.
+	Resources     map[string]provider.Inventory
+	ResourcesUsed map[string]int64
 	// Traits are the names of what it can do, as os-traits has them.
 	Traits Set
 

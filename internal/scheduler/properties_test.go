@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 )
 
 // cloud draws hosts and requests that meet every kind of rule.
@@ -20,6 +21,9 @@ func cloud(t *rapid.T) ([]Host, Request) {
 			rapid.SampledFrom([]string{"true", "p1", "m1", "debian", "2", "-1"}), 0, 2).Draw(t, "aggregate"))
 		h.Traits = map[string]bool{"A": rapid.Bool().Draw(t, "A"), "B": rapid.Bool().Draw(t, "B")}
 		h.Servers = rapid.IntRange(0, 3).Draw(t, "servers")
+		h.Resources = map[string]provider.Inventory{"CUSTOM_GOLD": {Total: rapid.Int64Range(1, 8).Draw(t, "gold"), Ratio: 1,
+			MinUnit: 1, MaxUnit: 4, StepSize: rapid.Int64Range(1, 2).Draw(t, "steps of gold")}}
+		h.ResourcesUsed = map[string]int64{}
 		h.FailedBuilds = rapid.IntRange(0, 3).Draw(t, "failed builds")
 		hosts = append(hosts, h)
 	}
@@ -28,6 +32,9 @@ func cloud(t *rapid.T) ([]Host, Request) {
 	r.Group = aGroup(t, hosts)
 	specs := rapid.MapOfN(rapid.SampledFrom([]string{"aggregate_instance_extra_specs:ssd", "capabilities:num_instances"}),
 		rapid.SampledFrom([]string{"true", "<= 2"}), 0, 2).Draw(t, "specs")
+	if n := rapid.IntRange(0, 4).Draw(t, "gold wanted"); n > 0 {
+		specs["resources:CUSTOM_GOLD"] = fmt.Sprint(n)
+	}
 	for _, trait := range []string{"trait:A", "trait:B"} {
 		if v := rapid.SampledFrom([]string{"", "", "required", "forbidden"}).Draw(t, trait); v != "" {
 			specs[trait] = v
@@ -92,6 +99,9 @@ func TestGroupsAndCapacityHold(t *testing.T) {
 			chosen.VCPUs.Used += r.VCPUs
 			chosen.Memory.Used += r.MemoryMB
 			chosen.Disk.Used += r.DiskGB
+			for class, n := range r.Requirements.Resources {
+				chosen.ResourcesUsed[class] += n
+			}
 			g.Members[chosen.ID]++
 		}
 		if g.Policy == Affinity && len(g.Members) > 1 {
@@ -102,7 +112,7 @@ func TestGroupsAndCapacityHold(t *testing.T) {
 			if g.Policy == AntiAffinity && n > max(1, g.MaxServersPerHost) {
 				t.Fatalf("anti-affinity of %d, but %d on %s", g.MaxServersPerHost, n, h.ID)
 			}
-			if n > 0 && (h.VCPUs.Free() < 0 || h.Memory.Free() < 0 || h.Disk.Free() < 0) {
+			if n > 0 && (h.VCPUs.Free() < 0 || h.Memory.Free() < 0 || h.Disk.Free() < 0 || h.ResourcesUsed["CUSTOM_GOLD"] > h.Resources["CUSTOM_GOLD"].Total) {
 				t.Fatalf("more is promised than there is: %+v", h)
 			}
 		}

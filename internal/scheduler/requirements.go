@@ -46,7 +46,7 @@ func (r *Request) Apply(extraSpecs, image map[string]string) error {
 	if err != nil {
 		return err
 	}
-	need := Requirements{Resources: asked, Aggregate: map[string]want{}, Capabilities: map[string]want{}}
+	need := Requirements{Resources: extraspecs.Others(asked), Aggregate: map[string]want{}, Capabilities: map[string]want{}}
 	for key, value := range extraSpecs {
 		space, name, _ := strings.Cut(key, ":")
 		switch {
@@ -75,10 +75,15 @@ func (r *Request) Apply(extraSpecs, image map[string]string) error {
 	if err != nil {
 		return err
 	}
-	r.Cells, r.VCPUs = cells, need.take("VCPU", int64(cells.Floating(int(r.VCPUs))))
-	need.take("PCPU", 0) // asked for by cells
-	r.MemoryMB = need.take("MEMORY_MB", r.MemoryMB)
-	r.DiskGB = need.take("DISK_GB", r.DiskGB)
+	instead := func(class string, otherwise int64) int64 {
+		if amount, named := asked[class]; named {
+			return amount
+		}
+		return otherwise
+	}
+	r.Cells, r.VCPUs = cells, instead("VCPU", int64(cells.Floating(int(r.VCPUs))))
+	r.MemoryMB = instead("MEMORY_MB", r.MemoryMB)
+	r.DiskGB = instead("DISK_GB", r.DiskGB)
 	r.Requirements = need
 	return nil
 }
@@ -93,15 +98,4 @@ func (n *Requirements) trait(key, name, value string) error {
 		return faults.New(faults.Invalid, "InvalidExtraSpec", "%s is %q: a trait is required or forbidden", key, value)
 	}
 	return nil
-}
-
-// take removes a resource that has a field of its own, and gives what replaces
-// the flavor's amount.
-func (n *Requirements) take(class string, otherwise int64) int64 {
-	amount, named := n.Resources[class]
-	if !named {
-		return otherwise
-	}
-	delete(n.Resources, class)
-	return amount
 }

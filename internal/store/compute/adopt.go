@@ -113,12 +113,17 @@ func vmStateOf(g *Stranger) servers.VMState {
 // settleOn puts the server on the guest's host, with room and behind its fence.
 func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
 	r, err := s.Room(g.NUMA)
+	if err != nil {
+		return err
+	}
+	asked, err := s.Resources()
 	if err == nil {
 		err = lockHost(ctx, tx, g.HostID)
 	}
 	if err != nil {
 		return err
 	}
+	classes, amounts := columns(asked)
 	_, err = tx.Exec(ctx, `
 		WITH placed AS (
 			UPDATE compute.servers SET host_id = $2, generation = GREATEST(generation, $3), launched_at = COALESCE(launched_at, created_at) WHERE id = $1
@@ -130,11 +135,14 @@ func settleOn(ctx context.Context, tx store.Tx, s *Server, g *Stranger) error {
 		), passed AS (
 			INSERT INTO compute.passed_devices (host_id, consumer_id, address, alias)
 			SELECT host_id, $1, unnest($9::text[]), unnest($10::text[]) FROM room ON CONFLICT DO NOTHING
+		), others AS (
+			INSERT INTO compute.claimed_resources (host_id, consumer_id, class, amount)
+			SELECT host_id, $1, unnest($11::text[]), unnest($12::bigint[]) FROM room
 		)
 		UPDATE compute.hosts h SET vcpus_used = h.vcpus_used + room.vcpus, memory_mb_used = h.memory_mb_used + room.memory_mb,
 			disk_gb_used = h.disk_gb_used + room.disk_gb, servers = h.servers + 1
 		FROM room WHERE h.id = room.host_id`, s.ID, g.HostID, g.Generation,
-		r.VCPUs, r.MemoryMB, r.DiskGB, g.NUMA, []int(g.NUMA.Taken()), g.Devices.Addresses(), g.Devices.Aliases())
+		r.VCPUs, r.MemoryMB, r.DiskGB, g.NUMA, []int(g.NUMA.Taken()), g.Devices.Addresses(), g.Devices.Aliases(), classes, amounts)
 	return store.Translate(err)
 }
 

@@ -7,7 +7,9 @@ package compute
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,12 +49,28 @@ func (s *Server) Room(placed *numa.Placement) (Room, error) {
 }
 
 // Claim is what a consumer takes on a host: room, of whose CPUs those that are
-// pinned are none, where its guest lies on the host's cells (nil: anywhere), and
-// the devices that it has of the host.
+// pinned are none, where its guest lies on the host's cells (nil: anywhere), the
+// devices that it has of the host, and how much of other resource classes.
 type Claim struct {
 	Room
-	NUMA    *numa.Placement
-	Devices pci.Devices
+	NUMA      *numa.Placement
+	Devices   pci.Devices
+	Resources map[string]int64
+}
+
+// Resources is what the server asks of a host's other resource classes.
+func (s *Server) Resources() (map[string]int64, error) {
+	asked, err := extraspecs.Resources(s.Flavor.ExtraSpecs)
+	return extraspecs.Others(asked), err
+}
+
+// columns are amounts of resources as two columns of equal length.
+func columns(resources map[string]int64) (classes []string, amounts []int64) {
+	classes = slices.Sorted(maps.Keys(resources))
+	for _, class := range classes {
+		amounts = append(amounts, resources[class])
+	}
+	return classes, amounts
 }
 
 // ClaimOnHost takes room on the host for the server, in the name of an
@@ -62,8 +80,8 @@ type Claim struct {
 // asked together stays within (total - reserved) x ratio, and no single claim
 // asks for more than the total (as the original's placement has it).
 //
-// CPUs that a guest is pinned to and devices are rows of their own: whoever
-// chooses them looks at what is taken under the host's lock (LockParts).
+// CPUs that a guest is pinned to, devices and other resources are rows of their own:
+// whoever chooses them looks at what is taken under the host's lock (LockParts).
 //
 // A server has one claim on a host: asked again for the same room it is true
 // and nothing changes; for other room it is faults.Conflict. The caller must
@@ -72,6 +90,7 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 	r := c.Room
 	var had *Room
 	var claimed bool
+	classes, amounts := columns(c.Resources)
 	err := tx.QueryRow(ctx, `
 		WITH had AS (
 			SELECT vcpus, memory_mb, disk_gb FROM compute.allocations WHERE consumer_id = $1 AND host_id = $2
@@ -91,11 +110,14 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 		), passed AS (
 			INSERT INTO compute.passed_devices (host_id, consumer_id, address, alias)
 			SELECT id, $1, unnest($9::text[]), unnest($10::text[]) FROM taken
+		), others AS (
+			INSERT INTO compute.claimed_resources (host_id, consumer_id, class, amount)
+			SELECT id, $1, unnest($11::text[]), unnest($12::bigint[]) FROM taken
 		)
 		SELECT EXISTS (SELECT FROM taken),
 			(SELECT json_build_object('VCPUs', vcpus, 'MemoryMB', memory_mb, 'DiskGB', disk_gb) FROM had)`,
 		serverID, hostID, operationID, r.VCPUs, r.MemoryMB, r.DiskGB,
-		c.NUMA, []int(c.NUMA.Taken()), c.Devices.Addresses(), c.Devices.Aliases()).Scan(&claimed, &had)
+		c.NUMA, []int(c.NUMA.Taken()), c.Devices.Addresses(), c.Devices.Aliases(), classes, amounts).Scan(&claimed, &had)
 	if err != nil {
 		return false, store.Translate(err)
 	}

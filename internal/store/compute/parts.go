@@ -1,7 +1,7 @@
 package compute
 
-// Parts of hosts that are single guests': where those lie on NUMA cells, and which
-// devices they have, as their allocations say.
+// Parts of hosts that are single guests': where those lie on NUMA cells, which devices
+// they have, and how much of other resource classes, as their allocations say.
 
 import (
 	"context"
@@ -15,10 +15,11 @@ import (
 	"holdfast.dev/internal/store"
 )
 
-// Parts is what guests take of a host's cells and devices.
+// Parts is what guests take of a host's cells, devices and other resources.
 type Parts struct {
-	Cells   numa.Usage
-	Devices pci.Taken
+	Cells     numa.Usage
+	Devices   pci.Taken
+	Resources map[string]int64
 }
 
 // LockParts locks a host and gives it with what guests take of its parts.
@@ -53,8 +54,9 @@ func TakenParts(ctx context.Context, q store.Queryer) (map[string]*Parts, error)
 }
 
 func takenParts(ctx context.Context, q store.Queryer, where string, args ...any) (map[string]*Parts, error) {
-	rows, err := q.Query(ctx, `SELECT a.host_id::text, a.numa, NULL FROM compute.allocations a WHERE a.numa IS NOT NULL AND `+where+`
-		UNION ALL SELECT a.host_id::text, NULL, a.address FROM compute.passed_devices a WHERE `+where, args...)
+	rows, err := q.Query(ctx, `SELECT a.host_id::text, a.numa, NULL, NULL, NULL::bigint FROM compute.allocations a WHERE a.numa IS NOT NULL AND `+where+`
+		UNION ALL SELECT a.host_id::text, NULL, a.address, NULL, NULL::bigint FROM compute.passed_devices a WHERE `+where+`
+		UNION ALL SELECT a.host_id::text, NULL, NULL, a.class, sum(a.amount)::bigint FROM compute.claimed_resources a WHERE `+where+` GROUP BY a.host_id, a.class`, args...)
 	if err != nil {
 		return nil, store.Translate(err)
 	}
@@ -63,16 +65,20 @@ func takenParts(ctx context.Context, q store.Queryer, where string, args ...any)
 	for rows.Next() {
 		var host string
 		var placed *numa.Placement
-		var device *string
-		if err := rows.Scan(&host, &placed, &device); err != nil {
+		var device, class *string
+		var amount *int64
+		if err := rows.Scan(&host, &placed, &device, &class, &amount); err != nil {
 			return nil, store.Translate(err)
 		}
 		if all[host] == nil {
-			all[host] = &Parts{Devices: pci.Taken{}}
+			all[host] = &Parts{Devices: pci.Taken{}, Resources: map[string]int64{}}
 		}
 		all[host].Cells.Add(placed)
 		if device != nil {
 			all[host].Devices[*device] = true
+		}
+		if class != nil {
+			all[host].Resources[*class] = *amount
 		}
 	}
 	return all, store.Translate(rows.Err())

@@ -115,7 +115,7 @@ func Dump(t testing.TB, db *store.DB) string {
 	var dump strings.Builder
 	for _, table := range []string{
 		"compute.hosts", "compute.servers", "compute.server_faults", "compute.server_ports", "compute.block_devices",
-		"compute.allocations", "compute.migrations", "compute.quota_usages",
+		"compute.allocations", "compute.claimed_resources", "compute.migrations", "compute.quota_usages",
 		"engine.operations", "engine.operation_events", "engine.operation_effects", "engine.operation_inbox",
 		"orchestration.stacks", "orchestration.resources", "orchestration.events",
 	} {
