@@ -119,7 +119,7 @@ func (a *Activities) forget(ctx context.Context, in steps.WorkIn) (out steps.Wor
 		if err != nil {
 			return err
 		}
-		trust, err := orchestration.TrustOf(ctx, tx, j.stack.ID)
+		trust, _, err := orchestration.TrustOf(ctx, tx, j.stack.ID)
 		if err != nil {
 			return err
 		}

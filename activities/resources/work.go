@@ -261,7 +261,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	}
 	trust := ""
 	if t := s.o.Types[r.Carrier()]; t != nil && !t.Instant() {
-		if trust, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
+		if trust, _, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -112,6 +112,7 @@ func newCloudWith(t *testing.T, options policy.Options) *cloud {
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"alice":  {UserID: "alice", UserName: "alice", ProjectID: "p1", Roles: []string{"member"}},
+			"carol":  {UserID: "carol", ProjectID: "p1", Roles: []string{"member"}},
 			"reader": {UserID: "reader", ProjectID: "p1", Roles: []string{"reader"}},
 			"bob":    {UserID: "bob", ProjectID: "p2", Roles: []string{"member"}},
 			"inner":  {UserID: "user", ProjectID: "inner", Roles: []string{identity.StackUser}},
@@ -556,7 +557,7 @@ func TestTrusts(t *testing.T) {
 		t.Errorf("trusts of %v", c.trusts.of)
 	}
 	id := create("outside", "OS::Neutron::Net")
-	if got, err := store_.TrustOf(t.Context(), c.db.Pool, id); err != nil || got != "trust 1 of alice" || len(c.trusts.of) != 1 {
+	if got, by, err := store_.TrustOf(t.Context(), c.db.Pool, id); err != nil || got != "trust 1 of alice" || by != "alice" || len(c.trusts.of) != 1 {
 		t.Errorf("the trust is %q (%v)", got, err)
 	}
 	ending := func() []string {
@@ -613,5 +614,43 @@ func TestTrusts(t *testing.T) {
 	}
 	if err := store_.DeleteTrust(t.Context(), c.db.Pool, "unborn"); err != nil || len(ending()) != 1 {
 		t.Errorf("%v, %v", err, ending())
+	}
+}
+
+// What is asked for by another user is done in that one's name from then on, and no more
+// in the name of whom it was; the same user's trust stays. One for what is refused, or
+// that can't be given, changes nothing.
+func TestTrustsOfSeveral(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	const nothing = `{"template": {"heat_template_version": "2021-04-16", "resources": {}}}`
+	_, answer, _ := c.ask("alice", "POST", "/stacks", `{"stack_name": "one", "template": {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Neutron::Net"}}}}`)
+	path := "/stacks/one/" + answer["stack"].(map[string]any)["id"].(string)
+	id := path[strings.LastIndex(path, "/")+1:]
+	for _, step := range []struct {
+		who, method, body string
+		status            int
+		trust             string
+		ending            []string
+		fail              bool
+	}{
+		{who: "alice", method: "PUT", body: nothing, status: 202, trust: "trust 1 of alice"},
+		{who: "carol", method: "PUT", body: nothing, status: 503, trust: "trust 1 of alice", fail: true},
+		{who: "carol", method: "PATCH", body: `{"timeout_mins": "x"}`, status: 400, trust: "trust 1 of alice", ending: []string{"trust 2 of carol"}},
+		{who: "carol", method: "PUT", body: nothing, status: 202, trust: "trust 3 of carol", ending: []string{"trust 1 of alice", "trust 2 of carol"}},
+		{who: "carol", method: "PATCH", body: `{}`, status: 202, trust: "trust 3 of carol", ending: []string{"trust 1 of alice", "trust 2 of carol"}},
+		{who: "alice", method: "DELETE", status: 204, trust: "trust 4 of alice", ending: []string{"trust 1 of alice", "trust 2 of carol", "trust 3 of carol"}},
+	} {
+		c.trusts.fail = step.fail
+		if status, answer, _ := c.ask(step.who, step.method, path, step.body); status != step.status {
+			t.Fatalf("%s %s: %d %v, want %d", step.who, step.method, status, answer, step.status)
+		}
+		if got, _, err := store_.TrustOf(t.Context(), c.db.Pool, id); err != nil || got != step.trust {
+			t.Errorf("after %s %s: the trust is %q (%v), want %q", step.who, step.method, got, err, step.trust)
+		}
+		ending, err := store_.TrustsToEnd(t.Context(), c.db.Pool, time.Minute)
+		if slices.Sort(ending); err != nil || !slices.Equal(ending, step.ending) {
+			t.Errorf("after %s %s: %v are to end (%v), want %v", step.who, step.method, ending, err, step.ending)
+		}
 	}
 }

@@ -249,11 +249,7 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	refuse, err := a.trust(r, s, next)
-	if err != nil {
-		return nil, err
-	}
-	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
+	err = a.beginTrusted(r, s, next.Outside(), func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		// It may have been deleted meanwhile.
 		if n, err = orchestration.LockSnapshot(r.Context(), tx, locked, n.ID); err == nil {
 			err = restorable(n)
@@ -269,7 +265,7 @@ func (a *API) restoreSnapshot(r *rest.Request) (*rest.Response, error) {
 		return a.start(r, tx, locked, operations.StackRestore, steps.TraversalInput{Template: template.ID, Previous: before, Snapshot: n.ID}, orchestration.ActionRestore)
 	})
 	if err != nil {
-		return nil, refuse(err)
+		return nil, err
 	}
 	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
 }

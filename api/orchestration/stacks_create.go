@@ -59,7 +59,7 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	refuse, err := a.trust(r, s, definition)
+	trust, err := a.trust(r, s, definition.Outside())
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (a *API) createStack(r *rest.Request) (*rest.Response, error) {
 		return err
 	})
 	if err != nil {
-		return nil, refuse(err)
+		return nil, a.giveBack(r, trust, err)
 	}
 	a.offer(accepted)
 	links := linksOf(r, s)

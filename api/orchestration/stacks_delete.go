@@ -17,7 +17,7 @@ func (a *API) deleteStack(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (engine.Accepted, error) {
+	return nil, a.beginTrusted(r, s, false, func(tx store.Tx, locked *orchestration.Stack) (engine.Accepted, error) {
 		return a.start(r, tx, locked, operations.StackDelete, steps.TraversalInput{}, orchestration.ActionDelete)
 	})
 }

@@ -84,11 +84,7 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 	if err != nil {
 		return nil, err
 	}
-	refuse, err := a.trust(r, s, next)
-	if err != nil {
-		return nil, err
-	}
-	err = a.begin(r, s, func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
+	err = a.beginTrusted(r, s, next.Outside(), func(tx store.Tx, locked *orchestration.Stack) (accepted engine.Accepted, err error) {
 		if err := mayUpdate(locked); err != nil {
 			return accepted, err
 		}
@@ -103,7 +99,7 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 		return a.start(r, tx, locked, operations.StackUpdate, steps.TraversalInput{Template: template.ID, Previous: before}, orchestration.ActionUpdate)
 	})
 	if err != nil {
-		return nil, refuse(err)
+		return nil, err
 	}
 	return &rest.Response{Status: http.StatusAccepted, Body: accepted202}, nil
 }

@@ -33,8 +33,8 @@ func AskTrust(ctx context.Context, q store.Queryer, trustorID string) (goodUntil
 // InsertTrust writes down a trust that was given for a stack that is there or about to
 // be. Errors: Unavailable, it took so long that the trust may have been ended.
 func InsertTrust(ctx context.Context, q store.Queryer, stackID, id string, goodUntil time.Time) error {
-	tag, err := q.Exec(ctx, `WITH asked AS (DELETE FROM orchestration.trusts_asked WHERE good_until = $3 RETURNING good_until)
-		INSERT INTO orchestration.trusts (id, stack_id) SELECT $1, $2 FROM asked`, id, stackID, goodUntil)
+	tag, err := q.Exec(ctx, `WITH asked AS (DELETE FROM orchestration.trusts_asked WHERE good_until = $3 RETURNING trustor_id)
+		INSERT INTO orchestration.trusts (id, stack_id, trustor_id) SELECT $1, $2, trustor_id FROM asked`, id, stackID, goodUntil)
 	if err != nil {
 		return fmt.Errorf("insert trust: %w", store.Translate(err))
 	}
@@ -76,22 +76,32 @@ func ForgetAsked(ctx context.Context, q store.Queryer, goodUntil time.Time) erro
 	return nil
 }
 
-// TrustOf gives the last trust of a stack, or of the one that it is nested in;
-// empty if there is none.
-func TrustOf(ctx context.Context, q store.Queryer, stackID string) (id string, err error) {
+// TrustOf gives the last trust of a stack, or of the one that it is nested in, and whose
+// it is; empty if there is none.
+func TrustOf(ctx context.Context, q store.Queryer, stackID string) (id, trustorID string, err error) {
 	err = q.QueryRow(ctx, `
 		WITH RECURSIVE above AS (
 			SELECT id, parent_id, 0 AS distance FROM orchestration.stacks WHERE id = $1
 			UNION ALL SELECT s.id, s.parent_id, distance + 1 FROM orchestration.stacks s JOIN above ON s.id = above.parent_id
 		)
-		SELECT t.id FROM orchestration.trusts t JOIN above ON above.id = t.stack_id WHERE t.created_at > '-infinity' ORDER BY distance, t.created_at DESC LIMIT 1`, stackID).Scan(&id)
+		SELECT t.id, t.trustor_id FROM orchestration.trusts t JOIN above ON above.id = t.stack_id WHERE t.created_at > '-infinity' ORDER BY distance, t.created_at DESC LIMIT 1`, stackID).Scan(&id, &trustorID)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("trust of a stack: %w", store.Translate(err))
+		return "", "", fmt.Errorf("trust of a stack: %w", store.Translate(err))
 	}
-	return id, nil
+	return id, trustorID, nil
+}
+
+// EndTrustsBefore has those of a stack's trusts be ended that were given before one. Of
+// two that are given at once the later stays, whoever is accepted last.
+func EndTrustsBefore(ctx context.Context, tx store.Tx, stackID, id string) error {
+	if _, err := tx.Exec(ctx, `UPDATE orchestration.trusts SET created_at = '-infinity'
+		WHERE stack_id = $1 AND created_at < (SELECT created_at FROM orchestration.trusts WHERE id = $2)`, stackID, id); err != nil {
+		return fmt.Errorf("end trusts: %w", store.Translate(err))
+	}
+	return nil
 }
 
 // EndTrust has a trust be ended whose stack is not to be.
