@@ -14,11 +14,13 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
+	"holdfast.dev/internal/openstack"
 )
 
 // Cloud gives clients of services, by their types in the catalog, that act for
 // the owner of a stack: by a trust, or without one in the owner's project. Errors:
-// Unavailable, Unauthorized.
+// Unavailable, of the code openstack.CodeNoEndpoint if the catalog has no such service;
+// Unauthorized.
 type Cloud interface {
 	Client(ctx context.Context, projectID, trustID, service string) (*gophercloud.ServiceClient, error)
 }
@@ -28,18 +30,25 @@ type service struct {
 	client *gophercloud.ServiceClient
 }
 
-// open gives the service of a type, at a microversion if there is one.
+// open gives the service of a type, at a microversion if there is one. Errors: those of
+// Cloud, but Invalid if there is no such service, which no other attempt finds.
 func open(ctx context.Context, cloud Cloud, c *Call, typ, microversion string) (*service, error) {
 	if cloud == nil {
 		return nil, faults.New(faults.Unavailable, "NoCloud", "there is no cloud to make resources in")
 	}
 	client, err := cloud.Client(ctx, c.ProjectID, c.TrustID, typ)
+	if unlisted(err) {
+		return nil, faults.Wrap(err, faults.Invalid, openstack.CodeNoEndpoint, "%s", faults.As(err).Message)
+	}
 	if err != nil {
 		return nil, err
 	}
 	client.Microversion = microversion
 	return &service{client}, nil
 }
+
+// unlisted says that the catalog has no such service.
+func unlisted(err error) bool { return err != nil && faults.As(err).Code == openstack.CodeNoEndpoint }
 
 // maxAnswer is how long an answer may be.
 const maxAnswer = 16 << 20

@@ -5,13 +5,10 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
@@ -113,10 +110,9 @@ func (t handle) keeper(ctx context.Context, c *Call, transport string) error {
 	if t.o.Cloud == nil || t.Instant() {
 		return notCarried(transport)
 	}
-	_, err := t.o.Cloud.Client(ctx, c.ProjectID, c.TrustID, keepers[transport])
-	var missing gophercloud.ErrEndpointNotFound
+	_, err := open(ctx, t.o.Cloud, c, keepers[transport], "")
 	switch {
-	case errors.As(err, &missing), faults.Is(err, faults.NotFound):
+	case unlisted(err):
 		return faults.New(faults.Invalid, "EndpointNotFound", "public endpoint for %s service in %s region not found", keepers[transport], t.o.Region)
 	case err != nil:
 		return err

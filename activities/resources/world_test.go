@@ -40,6 +40,8 @@ type world struct {
 	engine *engine.Engine
 	// users are made for the stack, if there are any.
 	users resources.Users
+	// cloud has the services, if there are any.
+	cloud resources.Cloud
 }
 
 // outside is a type that has something outside, and does as it is told.
@@ -164,7 +166,7 @@ func (w *world) records() *records.Activities { return records.New(w.db, w.engin
 
 func (w *world) on(db *store.DB) *resources.Activities {
 	return resources.New(db, engine.New(db, orchestration.Locks(), orchestration.SnapshotLocks()),
-		resources.Options{Users: w.users, SignedURL: "http://guests/cloudformation", AuthURL: "http://keystone/v3", Region: "one",
+		resources.Options{Users: w.users, Cloud: w.cloud, SignedURL: "http://guests/cloudformation", AuthURL: "http://keystone/v3", Region: "one",
 			Box: w.box, Registry: w.registry(), Types: w.types, MaxResources: 1000, MaxConfigs: 1000, GuestURL: "http://guests/orchestration", Heartbeat: func(context.Context) {}})
 }
 
