@@ -35,6 +35,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: "GET", Path: stackPath + "/snapshots/{snapshot_id}", Policy: "stacks:show_snapshot", Success: 200, Handler: a.showSnapshot},
 		{Method: "DELETE", Path: stackPath + "/snapshots/{snapshot_id}", Policy: "stacks:delete_snapshot", Success: 204, Handler: a.deleteSnapshot},
 		{Method: "POST", Path: stackPath + "/snapshots/{snapshot_id}/restore", Policy: "stacks:restore_snapshot", Success: 202, Handler: a.restoreSnapshot},
+		{Method: "GET", Path: stackPath + "/graph", Policy: "stacks:show", Success: 200, Handler: a.drawStack},
 		{Method: "GET", Path: stackPath + "/template", Policy: "stacks:template", Success: 200, Handler: a.shownAs(templateOf)},
 		{Method: "GET", Path: stackPath + "/environment", Policy: "stacks:environment", Success: 200, Handler: a.showEnvironment},
 		{Method: "GET", Path: stackPath + "/files", Policy: "stacks:files", Success: 200, Handler: a.shownAs(filesOf)},

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,32 +23,30 @@ func Stacks(env *Env) *cobra.Command {
 	return group(&cobra.Command{Use: "stack", Short: "Look at stacks"}, stackGraph(env))
 }
 
-// drawings are the formats of a stack's graph.
-var drawings = map[string]func(io.Writer, *stackgraph.Graph) error{
-	"dot": stackgraph.Dot, "mermaid": stackgraph.Mermaid, "svg": stackgraph.SVG,
-}
-
 // drawing is what the flags of stack graph say.
 type drawing struct {
-	project, format, output string
-	depth                   int
-	watch                   bool
+	project, output string
+	format          *stackgraph.Format
+	depth           int
+	watch           bool
 }
 
 func stackGraph(env *Env) *cobra.Command {
 	var d drawing
-	formats := strings.Join(slices.Sorted(maps.Keys(drawings)), ", ")
+	var format string
+	formats := strings.Join(stackgraph.Names(), ", ")
 	cmd := &cobra.Command{
 		Use:   "graph STACK",
 		Short: "Draw a stack's resources, what each needs and how far it is",
 		Long: `Draws a stack, given by its id or its name: its resources and those of stacks
-nested in it, what each needs, and how far each is. With --watch it is drawn anew
-whenever that has changed, until nothing is at work on the stack; the exit code
-says then how that ended: 0 done, 1 failed. An interrupt ends the watching (5).`,
+nested in it, what each needs, how far each is and how long that took. With --watch
+it is drawn anew whenever that has changed, of a text only the lines that have, until
+nothing is at work on the stack; the exit code says then how that ended: 0 done, 1
+failed. An interrupt ends the watching (5).`,
 		Args: exactly("STACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if drawings[d.format] == nil {
-				return faults.New(faults.Invalid, "InvalidFormat", "there is no format %q; there are %s", d.format, formats)
+			if d.format = stackgraph.Lookup(format); d.format == nil {
+				return faults.New(faults.Invalid, "InvalidFormat", "there is no format %q; there are %s", format, formats)
 			}
 			if d.depth < 0 {
 				return faults.New(faults.Invalid, "InvalidDepth", "--depth is %d; 0 is the stack alone", d.depth)
@@ -66,7 +62,7 @@ says then how that ended: 0 done, 1 failed. An interrupt ends the watching (5).`
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.project, "project", "", "id of the project whose stack it is, where several have one of the name")
-	flags.StringVar(&d.format, "format", "dot", formats)
+	flags.StringVar(&format, "format", stackgraph.Formats[0].Name, formats)
 	flags.StringVar(&d.output, "output", "", "file to write, whole or not at all (default: standard output)")
 	flags.IntVar(&d.depth, "depth", 5, "how deep nested stacks are drawn")
 	flags.BoolVar(&d.watch, "watch", false, "draw it anew at each change, until nothing is at work on it")
@@ -93,19 +89,19 @@ func (d drawing) draw(ctx context.Context, db *store.DB, w io.Writer, id string)
 	defer tick.Stop()
 	var drawn string
 	for {
-		g, err := readGraph(ctx, db, id, d.depth)
+		g, err := stackgraph.Read(ctx, db, id, d.depth)
 		if err != nil {
 			return err
 		}
 		var b bytes.Buffer
-		if err := drawings[d.format](&b, g); err != nil {
+		if err := d.format.Draw(&b, g); err != nil {
 			return err
 		}
 		if now := b.String(); now != drawn {
-			drawn = now
-			if err := d.write(w, b.Bytes()); err != nil {
+			if err := d.write(w, now, drawn); err != nil {
 				return err
 			}
+			drawn = now
 		}
 		switch {
 		case !d.watch:
@@ -123,36 +119,24 @@ func (d drawing) draw(ctx context.Context, db *store.DB, w io.Writer, id string)
 	}
 }
 
-func (d drawing) write(w io.Writer, text []byte) error {
+// write writes the drawing anew, of one in lines those that were not in the one before.
+func (d drawing) write(w io.Writer, now, before string) error {
 	if d.output != "" {
-		return statedir.Replace(d.output, text)
+		return statedir.Replace(d.output, []byte(now))
 	}
-	_, err := w.Write(text)
+	if d.format.Lines {
+		known := map[string]bool{}
+		for line := range strings.Lines(before) {
+			known[line] = true
+		}
+		var news strings.Builder
+		for line := range strings.Lines(now) {
+			if !known[line] {
+				news.WriteString(line)
+			}
+		}
+		now = news.String()
+	}
+	_, err := io.WriteString(w, now)
 	return err
-}
-
-// readGraph reads a stack as it is at one moment.
-func readGraph(ctx context.Context, db *store.DB, id string, depth int) (g *stackgraph.Graph, err error) {
-	err = db.InTx(ctx, func(tx store.Tx) error {
-		if _, err := tx.Exec(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
-			return store.Translate(err)
-		}
-		stacks, err := orchestration.Tree(ctx, tx, id, depth)
-		if err != nil {
-			return err
-		}
-		if len(stacks) == 0 {
-			return orchestration.NotFound(id)
-		}
-		ids := make([]string, len(stacks))
-		for i, s := range stacks {
-			ids[i] = s.ID
-		}
-		resources, err := orchestration.ResourcesOf(ctx, tx, ids)
-		if err == nil {
-			g = stackgraph.Of(stacks, resources)
-		}
-		return err
-	})
-	return g, err
 }

@@ -48,15 +48,15 @@ func TestStackGraph(t *testing.T) {
 		code int
 		want string // in what it writes, or says
 	}{
-		{[]string{id}, exitDone, "digraph stack {"},
-		{[]string{"mine"}, exitDone, `label="mine\nCREATE_IN_PROGRESS"`},
+		{[]string{id}, exitDone, "server  OS::Nova::Server  INIT_COMPLETE  needs port\nmine: CREATE_IN_PROGRESS\n"},
+		{[]string{"mine", "--format", "dot"}, exitDone, `label="mine\nCREATE_IN_PROGRESS"`},
 		{[]string{"mine", "--format", "mermaid"}, exitDone, "flowchart LR"},
 		{[]string{"mine", "--format", "svg", "--depth", "0"}, exitDone, ">OS::Nova::Server</text>"},
-		{[]string{"twice", "--project", "p2"}, exitDone, `label="twice\n`},
+		{[]string{"twice", "--project", "p2"}, exitDone, "twice: CREATE"},
 		{[]string{"twice"}, exitRefused, "2 projects have a stack twice"},
 		{[]string{"none"}, exitNotFound, "The Stack (none) could not be found."},
 		{[]string{id, "--project", "p2"}, exitNotFound, "could not be found"},
-		{[]string{"mine", "--format", "png"}, exitInvalid, "there are dot, mermaid, svg"},
+		{[]string{"mine", "--format", "png"}, exitInvalid, "there are text, dot, mermaid, svg"},
 		{[]string{"mine", "--depth", "-1"}, exitInvalid, "0 is the stack alone"},
 		{nil, exitInvalid, "takes STACK"},
 	} {
@@ -97,7 +97,7 @@ func TestStackGraphIsWatched(t *testing.T) {
 	}
 	drawn("mine: CREATE_FAILED")
 	c.exec(`UPDATE orchestration.stacks SET status = 'COMPLETE'`)
-	if code, out, said := c.run("stack", "graph", "mine", "--watch"); code != exitDone || strings.Count(out, "digraph") != 1 {
+	if code, out, said := c.run("stack", "graph", "mine", "--watch"); code != exitDone || strings.Count(out, "mine: ") != 1 {
 		t.Errorf("of one at which nothing is at work: %d %s%s", code, out, said)
 	}
 }

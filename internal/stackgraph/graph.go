@@ -4,8 +4,10 @@ package stackgraph
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -21,21 +23,35 @@ type Graph struct {
 type Node struct {
 	ID                int64
 	Name, Type, State string
+	// Began is when the action that the state is of has begun, Ended when it has ended;
+	// zero if that is not known, or not yet.
+	Began, Ended time.Time
 	// Needs are the nodes of the same stack that must be done before.
 	Needs []*Node
 	// Nested is the stack that the resource is; nil if it is none.
 	Nested *Graph
 }
 
-// Of makes the graph of the first of some stacks, the others being nested in it, and of
-// their resources.
-func Of(stacks []*orchestration.Stack, resources []*orchestration.Resource) *Graph {
+// Of makes the graph of the first of some stacks, the others being nested in it, of
+// their resources, and of when was done what to those.
+func Of(stacks []*orchestration.Stack, resources []*orchestration.Resource, spans []orchestration.Span) *Graph {
+	type act struct{ stack, resource, action string }
+	times := map[act]orchestration.Span{}
+	for _, s := range spans {
+		times[act{s.StackID, s.ResourceName, s.Action}] = s
+	}
 	graphs, nodes := map[string]*Graph{}, map[int64]*Node{}
 	for _, s := range stacks {
 		graphs[s.ID] = &Graph{Name: s.Name, State: s.State()}
 	}
 	for _, r := range resources {
 		n := &Node{ID: r.ID, Name: r.Name, Type: r.Type, State: r.Action + "_" + r.Status, Nested: graphs[r.PhysicalID]}
+		if span, known := times[act{r.StackID, r.Name, r.Action}]; known {
+			n.Began = span.Began
+			if span.Ended != nil && r.Status != orchestration.InProgress {
+				n.Ended = *span.Ended
+			}
+		}
 		nodes[r.ID] = n
 		if g := graphs[r.StackID]; g != nil {
 			g.Nodes = append(g.Nodes, n)
@@ -94,6 +110,21 @@ func (g *Graph) Running() bool { return strings.HasSuffix(g.State, "_"+orchestra
 
 // Failed says whether the last operation on the stack has failed.
 func (g *Graph) Failed() bool { return strings.HasSuffix(g.State, "_"+orchestration.Failed) }
+
+// progress is a node's state, and since when it is in that, or how long it took to come
+// to it.
+func (n *Node) progress() string {
+	switch {
+	case !n.Ended.IsZero():
+		return fmt.Sprintf("%s in %.1f s", n.State, n.Ended.Sub(n.Began).Seconds())
+	case !n.Began.IsZero():
+		return n.State + " since " + n.Began.UTC().Format(time.TimeOnly)
+	}
+	return n.State
+}
+
+// lines are what is written into a node's box.
+func (n *Node) lines() []string { return []string{n.Name, n.Type, n.progress()} }
 
 // look is how what is in a state is drawn.
 type look struct{ class, fill, line string }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast.dev/internal/store/orchestration"
 )
@@ -19,8 +20,18 @@ func some() *Graph {
 		{ID: 2, StackID: "s", Name: "server", Type: "OS::Nova::Server", Action: "INIT", Status: "COMPLETE", Requires: []int64{4, 1, 99}},
 		{ID: 4, StackID: "s", Name: "port", Type: "OS::Neutron::Port", Action: "CREATE", Status: "FAILED"},
 		{ID: 5, StackID: "n", Name: "0", Type: "OS::Heat::None", Action: "CREATE", Status: "IN_PROGRESS"},
+	}, []orchestration.Span{
+		{StackID: "s", ResourceName: "group", Action: "CREATE", Began: at, Ended: &later},
+		{StackID: "s", ResourceName: "port", Action: "DELETE", Began: at, Ended: &later},
+		{StackID: "n", ResourceName: "0", Action: "CREATE", Began: later},
 	})
 }
+
+// at and later are when something began, and ended.
+var (
+	at    = time.Date(2026, 11, 30, 20, 11, 2, 0, time.UTC)
+	later = at.Add(3240 * time.Millisecond)
+)
 
 func drawn(t *testing.T, draw func(io.Writer, *Graph) error, g *Graph) string {
 	t.Helper()
@@ -38,8 +49,8 @@ func TestDot(t *testing.T) {
   node [shape=box, style="rounded,filled", fontname="sans-serif"];
   subgraph cluster_1 {
     label="mine-group";
-    r1 [label="group\nOS::Heat::ResourceGroup\nCREATE_COMPLETE", fillcolor="#d3f2d9", color="#2f855a"];
-    r5 [label="0\nOS::Heat::None\nCREATE_IN_PROGRESS", fillcolor="#fff3c4", color="#b7791f"];
+    r1 [label="group\nOS::Heat::ResourceGroup\nCREATE_COMPLETE in 3.2 s", fillcolor="#d3f2d9", color="#2f855a"];
+    r5 [label="0\nOS::Heat::None\nCREATE_IN_PROGRESS since 20:11:05", fillcolor="#fff3c4", color="#b7791f"];
   }
   r4 [label="port\nOS::Neutron::Port\nCREATE_FAILED", fillcolor="#fbd5d5", color="#c53030"];
   r2 [label="server\nOS::Nova::Server\nINIT_COMPLETE", fillcolor="#edf0f3", color="#718096"];
@@ -52,14 +63,29 @@ func TestDot(t *testing.T) {
 	}
 }
 
+func TestText(t *testing.T) {
+	t.Parallel()
+	g := some()
+	g.Nodes[0].Name = "gr\x1bou\np"
+	const want = `gr?ou?p  OS::Heat::ResourceGroup  CREATE_COMPLETE in 3.2 s
+  0  OS::Heat::None  CREATE_IN_PROGRESS since 20:11:05
+port  OS::Neutron::Port  CREATE_FAILED
+server  OS::Nova::Server  INIT_COMPLETE  needs gr?ou?p, port
+mine: UPDATE_IN_PROGRESS
+`
+	if got := drawn(t, Text, g); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestMermaid(t *testing.T) {
 	t.Parallel()
 	const want = `---
 title: "mine: UPDATE_IN_PROGRESS"
 ---
 flowchart LR
-  subgraph r1["group<br/>OS::Heat::ResourceGroup<br/>CREATE_COMPLETE"]
-    r5["0<br/>OS::Heat::None<br/>CREATE_IN_PROGRESS"]:::progress
+  subgraph r1["group<br/>OS::Heat::ResourceGroup<br/>CREATE_COMPLETE in 3.2 s"]
+    r5["0<br/>OS::Heat::None<br/>CREATE_IN_PROGRESS since 20:11:05"]:::progress
   end
   class r1 complete
   r4["port<br/>OS::Neutron::Port<br/>CREATE_FAILED"]:::failed
@@ -128,7 +154,7 @@ func TestWhateverThereIs(t *testing.T) {
 	g := Of([]*orchestration.Stack{{ID: "s", Name: name, Action: "CREATE", Status: "COMPLETE"}}, []*orchestration.Resource{
 		{ID: 1, StackID: "s", Name: name, Type: name, Action: "CREATE", Status: "COMPLETE", Requires: []int64{2}},
 		{ID: 2, StackID: "s", Name: "b", Type: "T", Action: "CREATE", Status: "COMPLETE", Requires: []int64{1, 2}},
-	})
+	}, nil)
 	var p picture
 	if err := xml.Unmarshal([]byte(drawn(t, SVG, g)), &p); err != nil || len(p.Groups) != 2 {
 		t.Errorf("%v, %+v", err, p)
@@ -138,7 +164,7 @@ func TestWhateverThereIs(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", what, got)
 		}
 	}
-	if empty := Of([]*orchestration.Stack{{ID: "s", Name: "none", Action: "DELETE", Status: "COMPLETE"}}, nil); drawn(t, SVG, empty) == "" || empty.Running() || empty.Failed() {
+	if empty := Of([]*orchestration.Stack{{ID: "s", Name: "none", Action: "DELETE", Status: "COMPLETE"}}, nil, nil); drawn(t, SVG, empty) == "" || empty.Running() || empty.Failed() {
 		t.Error("a stack of nothing isn't drawn")
 	}
 }

@@ -65,7 +65,7 @@ func arranged(g *Graph) *layout {
 
 func boxOf(n *Node) *box {
 	b := &box{node: n, height: boxHeight}
-	for _, line := range []string{n.Name, n.Type, n.State} {
+	for _, line := range n.lines() {
 		b.width = max(b.width, float64(len([]rune(line)))*letter+2*padding)
 	}
 	if n.Nested != nil && len(n.Nested.Nodes) > 0 {
@@ -114,7 +114,7 @@ func (one *box) svg(b *strings.Builder, x, y float64) {
 	x, y = x+one.x, y+one.y
 	l := lookOf(one.node.State)
 	fmt.Fprintf(b, `<g class="%s"><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="%s" stroke="%s"/>`, l.class, x, y, one.width, one.height, l.fill, l.line)
-	for i, line := range []string{one.node.Name, one.node.Type, one.node.State} {
+	for i, line := range one.node.lines() {
 		weight := ""
 		if i == 0 {
 			weight = ` font-weight="bold"`

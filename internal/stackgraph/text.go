@@ -1,10 +1,11 @@
 package stackgraph
 
-// Drawings that another program lays out.
+// Drawings that another program lays out, and one for terminals.
 
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ func (g *Graph) dot(b *strings.Builder, indent string) {
 			fmt.Fprintf(b, "%ssubgraph cluster_%d {\n%s  label=%s;\n", indent, n.ID, indent, dotText(n.Nested.Name))
 			within += "  "
 		}
-		fmt.Fprintf(b, "%sr%d [label=%s, fillcolor=%q, color=%q];\n", within, n.ID, dotText(n.Name+"\n"+n.Type+"\n"+n.State), l.fill, l.line)
+		fmt.Fprintf(b, "%sr%d [label=%s, fillcolor=%q, color=%q];\n", within, n.ID, dotText(strings.Join(n.lines(), "\n")), l.fill, l.line)
 		if n.Nested != nil {
 			n.Nested.dot(b, within)
 			fmt.Fprintf(b, "%s}\n", indent)
@@ -60,7 +61,7 @@ func Mermaid(w io.Writer, g *Graph) error {
 
 func (g *Graph) mermaid(b *strings.Builder, indent string) {
 	for _, n := range g.Nodes {
-		label := mermaidText(n.Name, n.Type, n.State)
+		label := mermaidText(n.lines()...)
 		if n.Nested != nil && len(n.Nested.Nodes) > 0 {
 			fmt.Fprintf(b, "%ssubgraph r%d[%s]\n", indent, n.ID, label)
 			n.Nested.mermaid(b, indent+"  ")
@@ -85,4 +86,38 @@ func mermaidText(lines ...string) string {
 		lines[i] = mermaidEscapes.Replace(line)
 	}
 	return `"` + strings.Join(lines, "<br/>") + `"`
+}
+
+// Text writes the graph as lines: each resource after what it needs, those of a stack in
+// the stack indented below the resource that it is, and last how the stack is.
+func Text(w io.Writer, g *Graph) error {
+	var b strings.Builder
+	g.text(&b, "")
+	fmt.Fprintf(&b, "%s: %s\n", clean(g.Name), g.State)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (g *Graph) text(b *strings.Builder, indent string) {
+	for _, n := range g.Nodes {
+		fmt.Fprintf(b, "%s%s  %s  %s", indent, clean(n.Name), clean(n.Type), n.progress())
+		for i, need := range n.Needs {
+			b.WriteString([]string{"  needs ", ", "}[min(i, 1)])
+			b.WriteString(clean(need.Name))
+		}
+		b.WriteByte('\n')
+		if n.Nested != nil {
+			n.Nested.text(b, indent+"  ")
+		}
+	}
+}
+
+// clean is a text without what would move a terminal.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }

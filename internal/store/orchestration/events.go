@@ -112,3 +112,30 @@ func ListEvents(ctx context.Context, q store.Queryer, f EventFilter) ([]*Event, 
 // most bounds a list that asks for no bound: what a stack of the largest size
 // has while it is worked on.
 const most = 20000
+
+// Span is when an action on a resource began last, and when it ended; nil is not yet.
+type Span struct {
+	StackID      string     `db:"stack_id"`
+	ResourceName string     `db:"resource_name"`
+	Action       string     `db:"action"`
+	Began        time.Time  `db:"began"`
+	Ended        *time.Time `db:"ended"`
+}
+
+// SpansOf gives how long actions on the resources of some stacks have last taken, as
+// far as their events are kept.
+func SpansOf(ctx context.Context, q store.Queryer, stackIDs []string) ([]Span, error) {
+	rows, err := q.Query(ctx, `SELECT stack_id::text AS stack_id, resource_name, action, began, CASE WHEN ended >= began THEN ended END AS ended FROM (
+			SELECT stack_id, resource_name, action, max(created_at) FILTER (WHERE status = '`+InProgress+`') AS began,
+				max(created_at) FILTER (WHERE status <> '`+InProgress+`') AS ended
+			FROM orchestration.events WHERE stack_id = ANY ($1::uuid[]) GROUP BY 1, 2, 3
+		) e WHERE began IS NOT NULL`, stackIDs)
+	if err != nil {
+		return nil, fmt.Errorf("spans of events: %w", store.Translate(err))
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[Span])
+	if err != nil {
+		return nil, fmt.Errorf("spans of events: %w", store.Translate(err))
+	}
+	return found, nil
+}
