@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,10 +39,16 @@ type said struct {
 // its commands.
 func (c *cloud) as(t *testing.T, user, version string) *client {
 	t.Helper()
-	o := &client{t: t, cloud: c, user: user, version: version}
 	if full {
-		return o
+		return &client{t: t, cloud: c, user: user, version: version}
 	}
+	return c.shell(t, user, version)
+}
+
+// shell gives the client of a user, one Python process for all its commands.
+func (c *cloud) shell(t *testing.T, user, version string) *client {
+	t.Helper()
+	o := &client{t: t, cloud: c, user: user, version: version}
 	cmd := exec.Command(filepath.Join(os.Getenv(clientKey), "bin", "python"), "shell.py")
 	cmd.Env = o.environment()
 	var errs bytes.Buffer
@@ -70,12 +77,28 @@ func (o *client) environment() []string {
 		"OS_COMPUTE_API_VERSION="+o.version, "COLUMNS=200", "HOME="+o.cloud.dir)
 }
 
+// command is a process of the client, for one command.
+func (o *client) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(os.Getenv(clientKey), "bin", "openstack"), args...)
+	cmd.Env = o.environment()
+	return cmd
+}
+
+// file writes one that the client is to read.
+func (o *client) file(name, text string) string {
+	o.t.Helper()
+	path := filepath.Join(o.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		o.t.Fatal(err)
+	}
+	return path
+}
+
 // ask runs a command, whatever becomes of it.
 func (o *client) ask(args ...string) said {
 	o.t.Helper()
-	if full {
-		cmd := exec.Command(filepath.Join(os.Getenv(clientKey), "bin", "openstack"), args...)
-		cmd.Env = o.environment()
+	if o.in == nil {
+		cmd := o.command(args...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		err := cmd.Run()
@@ -117,7 +140,7 @@ func (o *client) run(args ...string) string {
 func (o *client) refused(why string, args ...string) {
 	o.t.Helper()
 	if s := o.ask(args...); s.Code == 0 || !strings.Contains(s.Err, why) {
-		o.t.Errorf("openstack %s: exit code %d: %s; want a refusal with %q", strings.Join(args, " "), s.Code, s.Err, why)
+		o.t.Errorf("openstack %s: exit code %d: %s%s; want a refusal with %q", strings.Join(args, " "), s.Code, s.Out, s.Err, why)
 	}
 }
 
@@ -149,6 +172,16 @@ const (
 	pause = 2 * time.Second
 )
 
+// until waits until something is so.
+func (o *client) until(what string, so func() bool) {
+	o.t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			o.t.Fatalf("it never came about that %s", what)
+		}
+	}
+}
+
 // becomes waits until a server has a status, and no task.
 func (o *client) becomes(server, status string) {
 	o.t.Helper()
@@ -179,4 +212,14 @@ func (o *client) console(server, words string) string {
 		}
 		time.Sleep(pause)
 	}
+}
+
+// number is what a text says.
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

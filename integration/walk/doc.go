@@ -9,6 +9,6 @@
 // `make test` walks the short way: all of it at the newest microversion; at older
 // ones a server is made, looked at and deleted; with the client in one Python
 // process. `make integration-walk` (HOLDFAST_TEST_FULL=1) walks all of it at each
-// microversion and starts the client anew for every command. What needs several
-// real hosts has a tag: `make integration-moves`.
+// microversion and starts the client anew for every command, and has what becomes of
+// stacks. What needs several real hosts has a tag: `make integration-moves`.
 package walk

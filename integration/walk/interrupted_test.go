@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -74,10 +73,5 @@ func TestInterrupted(t *testing.T) {
 func lastRecord(t *testing.T, log string) int {
 	t.Helper()
 	whole := log[:strings.LastIndex(log, "\n")]
-	number := whole[strings.LastIndex(whole, "record: ")+len("record: "):]
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		t.Fatalf("the last record is %q", number)
-	}
-	return n
+	return number(t, whole[strings.LastIndex(whole, "record: ")+len("record: "):])
 }

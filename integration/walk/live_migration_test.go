@@ -21,9 +21,8 @@ import (
 
 // traveller is a guest that writes numbers and moves between the cloud's hosts.
 type traveller struct {
-	*client
+	guest
 	hosts []string
-	id    string
 }
 
 // newTraveller starts a cloud of two hosts and a guest on the first, which has
@@ -39,7 +38,7 @@ func (c *cloud) traveller() *traveller {
 	t := c.t
 	t.Helper()
 	c.start()
-	g := &traveller{client: c.as(t, "admin", newest)}
+	g := &traveller{guest: guest{client: c.as(t, "admin", newest), name: "traveller"}}
 	g.hosts = g.client.hosts(2)
 	g.begins()
 	return g
@@ -58,56 +57,6 @@ func (g *traveller) begins() {
 	g.id = made["id"].(string)
 	g.becomes("traveller", "ACTIVE")
 	g.console("traveller", "record: 10\n")
-}
-
-func (g *traveller) domain() string { return "instance-" + g.id[:8] }
-
-// virsh does something with the guest on a host.
-func (g *traveller) virsh(host int, args ...string) string {
-	g.t.Helper()
-	out, err := exec.Command("virsh", append([]string{"--connect", g.cloud.Libvirt[host]}, args...)...).CombinedOutput()
-	if err != nil {
-		g.t.Fatalf("virsh %v: %v: %s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// keyboard opens the guest's console to type at.
-func (g *traveller) keyboard(host int) *os.File {
-	g.t.Helper()
-	tty, err := os.OpenFile(g.virsh(host, "ttyconsole", g.domain()), os.O_WRONLY, 0)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	time.Sleep(pause) // QEMU looks once a second whether anybody is there
-	return tty
-}
-
-// says types a command at the guest's console and gives what it answers.
-func (g *traveller) says(host int, command, answer string) string {
-	g.t.Helper()
-	before := strings.Count(g.console("traveller", ""), answer)
-	tty := g.keyboard(host)
-	defer func() { tty.Close() }()
-	deadline, typed := time.Now().Add(patience), time.Time{}
-	for ; ; time.Sleep(pause) {
-		if time.Since(typed) > 10*time.Second { // a guest that boots reads nothing yet
-			typed = time.Now()
-			if _, err := tty.WriteString("\n" + command + "\n"); err != nil {
-				g.t.Logf("typed in vain at %s of a guest that is %s: %v", tty.Name(), g.virsh(host, "domstate", "--reason", g.domain()), err)
-				tty.Close()
-				tty = g.keyboard(host)
-			}
-		}
-		log := g.console("traveller", "")
-		if strings.Count(log, answer) > before && strings.HasSuffix(log, "\n") {
-			rest := log[strings.LastIndex(log, answer)+len(answer):]
-			return strings.TrimSpace(rest[:strings.Index(rest, "\n")])
-		}
-		if time.Now().After(deadline) {
-			g.t.Fatalf("the guest never answered %q:\n%s", command, log)
-		}
-	}
 }
 
 // uptime is how long the guest has run, in seconds.

@@ -4,8 +4,6 @@ package walk
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,16 +82,6 @@ const flavor = "m1.tiny"
 func newWalker(t *testing.T, c *cloud, version string) *walker {
 	name := "w" + strings.ReplaceAll(version, ".", "-")
 	return &walker{client: c.as(t, "demo", version), key: name, drive: name + "-drive", service: name + "-service", long: full || version == newest}
-}
-
-// file writes one that the client is to read.
-func (w *walker) file(name, text string) string {
-	w.t.Helper()
-	path := filepath.Join(w.t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	return path
 }
 
 // create makes a key pair and the servers.
