@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Installs the packages of dev/packages.txt that the machine lacks.
+# Installs the packages that the machine lacks: install-packages.sh [<list>],
+# of dev/packages.txt if no other list is named.
 set -euo pipefail
-cd "$(dirname "$0")"
+list=${1:-$(dirname "$0")/packages.txt}
 
 missing=()
 while read -r package; do
 	if ! dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed; then
 		missing+=("$package")
 	fi
-done < <(grep -v '^#' packages.txt)
+done < <(grep -v '^#' "$list")
 
 if [ ${#missing[@]} -eq 0 ]; then
 	exit 0

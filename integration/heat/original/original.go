@@ -6,6 +6,9 @@
 //	heat := original.Start(t, c)
 //	... heat.URL + "/v1/" + c.Project() + "/stacks"
 //
+// Start has both in one process, which is enough to see what it does; Deploy runs
+// it as its operators do, to see how fast.
+//
 // The first start installs the packages, which may take minutes; later ones take
 // half a minute. The tests that need it have the tag "real".
 package original
@@ -23,7 +26,7 @@ import (
 	"holdfast.dev/internal/repotest"
 )
 
-// Heat is one that runs.
+// Heat is one that runs in one process.
 type Heat struct {
 	// URL is where its API is, without a slash at its end.
 	URL string
@@ -36,31 +39,57 @@ type Heat struct {
 // (cloud.Options.Services).
 func Start(t testing.TB, c *cloud.Cloud) *Heat {
 	t.Helper()
+	folder, port := t.TempDir(), free(t)
+	h := &Heat{URL: fmt.Sprintf("http://127.0.0.1:%d", port), LogFile: filepath.Join(folder, "heat.log")}
+	h.process = &supervise.Process{
+		Name: "heat", Args: []string{program(t, "serve.sh"), folder, fmt.Sprint(port)}, Env: environment(c, c.Database("heat")),
+		LogFile: h.LogFile, Ready: launch.Answers(h.URL + "/healthcheck"), ReadyTimeout: installing,
+	}
+	start(t, h.process)
+	return h
+}
+
+// installing is how long a start may take that installs the packages.
+const installing = 10 * time.Minute
+
+// environment is what the scripts are told of the cloud.
+func environment(c *cloud.Cloud, dsn string) []string {
+	admin := c.Administrator()
+	return []string{"HEAT_DATABASE=" + dsn, "OS_AUTH_URL=" + admin.AuthURL, "OS_USERNAME=" + admin.User,
+		"OS_PASSWORD=" + admin.Password, "OS_PROJECT_NAME=" + admin.Project, "OS_REGION_NAME=" + admin.Region}
+}
+
+// start starts a process that runs until the test's end.
+func start(t testing.TB, p *supervise.Process) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// program is the path of a script of this package.
+func program(t testing.TB, name string) string {
+	t.Helper()
 	root, err := repotest.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return filepath.Join(root, "integration", "heat", "original", name)
+}
+
+// free is a port that nobody listens at.
+func free(t testing.TB) int {
+	t.Helper()
 	port, err := ports.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, admin := t.TempDir(), c.Administrator()
-	h := &Heat{URL: fmt.Sprintf("http://127.0.0.1:%d", port), LogFile: filepath.Join(folder, "heat.log")}
-	h.process = &supervise.Process{
-		Name: "heat", Args: []string{filepath.Join(root, "integration", "heat", "original", "serve.sh"), folder, fmt.Sprint(port)},
-		Env: []string{"HEAT_DATABASE=" + c.Database("heat"), "OS_AUTH_URL=" + admin.AuthURL, "OS_USERNAME=" + admin.User,
-			"OS_PASSWORD=" + admin.Password, "OS_PROJECT_NAME=" + admin.Project, "OS_REGION_NAME=" + admin.Region},
-		LogFile: h.LogFile, Ready: launch.Answers(h.URL + "/healthcheck"), ReadyTimeout: 10 * time.Minute,
-	}
-	t.Cleanup(func() {
-		if err := h.process.Kill(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := h.process.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return port
 }
 
 // Pid is its process's.
