@@ -36,17 +36,18 @@ func BenchmarkBeside(b *testing.B) {
 		c.Kill(name)
 	}
 	heat := original.Deploy(b, c)
-	of := func(how string) *side {
+	of := func(how string, engine original.Engine) *side {
+		anew := func() { heat.Run(b, engine) }
+		anew()
 		return &side{TB: b, name: "Heat, " + how, base: heat.URL + "/v1/" + c.Project(), pool: heat.DB.Pool, sql: theirs,
-			process: "All processes of heat-engine, " + how, memory: heat.EngineMemory}
+			process: "All processes of heat-engine, " + how, memory: heat.EngineMemory, anew: anew}
 	}
-	unthrottled, released := of("unthrottled"), of("as released")
-	heat.Run(b, original.Unthrottled)
+	unthrottled := of("unthrottled", original.Unthrottled)
 	unthrottled.watched(func() {
 		unthrottled.reads()
 		unthrottled.lives(kinds...)
 	})
-	heat.Run(b, original.Released)
+	released := of("as released", original.Released)
 	released.watched(func() { released.lives(kinds[0], kinds[3]) })
 	report(b, own, unthrottled, released)
 }

@@ -18,8 +18,8 @@
 //
 // It is measured unthrottled, as no release is: a release takes a second for each
 // resource that depends on nothing, and never tells that a stack of a thousand is
-// complete (engine.py). As it is released only the smallest stack and
-// the nested ones are tried.
+// complete (engine.py). As it is released only the smallest stack and the nested ones
+// are tried.
 //
 // They are figures, never assertions; what fails or is wrong in Holdfast fails the run.
 package stackbench

@@ -36,8 +36,10 @@ type side struct {
 
 	// memory is what the process takes that works on stacks, in bytes, and process
 	// says which that is.
-	memory     func() (int64, error)
-	process    string
+	memory  func() (int64, error)
+	process string
+	// anew starts it anew, where one stack keeps it from the next; nil is never.
+	anew       func()
 	idle, most int64
 }
 
@@ -147,15 +149,17 @@ func (s *side) life(k kind) {
 	if k.first {
 		s.note(<-one)
 	}
-	remove := func() error { return s.remove(k.name, path) }
-	if err != nil {
+	if err == nil {
+		s.measure(k.what+", deleted", func() error {
+			err = s.remove(k.name, path)
+			return err
+		})
+	} else {
 		s.note(figure{what: k.what + ", deleted", err: errors.New("not measured")})
-		if err := remove(); err != nil { // so that it takes nothing from what comes next
-			s.Logf("%s: %s: %v", s.name, k.what, err)
-		}
-		return
 	}
-	s.measure(k.what+", deleted", remove)
+	if err != nil && s.anew != nil {
+		s.anew()
+	}
 }
 
 // create makes a stack and waits until it is complete.
