@@ -6,8 +6,10 @@
 // Compared are, whenever a scenario awaits something and at its end: the answers'
 // statuses and errors, the stack's state and reason, its outputs and parameters,
 // the set of its resources, those of nested stacks too, with their states and
-// reasons, and the events of each resource in their order. The events of different
-// resources aren't held against each other. Ids and times are made equal first.
+// reasons, and the events of each resource in their order. The events of two resources
+// are held against each other where one needs the other, what is made and what is
+// taken away apart, since the original leaves the order of others to chance. Ids and
+// times are made equal first.
 //
 // A scenario names the differences that are meant, and why; those of all of them
 // stand in a table of real_test.go. Any other difference fails, and so does a row

@@ -84,8 +84,9 @@ type stack struct {
 	record   *record
 	number   int // of the step
 	id       string
-	left     map[string]any    // what an abandoned one has left
-	taken    map[string]string // snapshots by name
+	needs    map[[2]string]bool // pairs of resources: one, and another that needs it
+	left     map[string]any     // what an abandoned one has left
+	taken    map[string]string  // snapshots by name
 }
 
 // patience is for what a stack does in a step; most take a second or two.
@@ -93,7 +94,7 @@ const patience = 90 * time.Second
 
 // run does what the scenario says and gives what was seen.
 func (s side) run(ctx context.Context, of *scenario) (*record, error) {
-	k := &stack{side: s, scenario: of, record: &record{values: map[string]string{}}, taken: map[string]string{}}
+	k := &stack{side: s, scenario: of, record: &record{values: map[string]string{}}, needs: map[[2]string]bool{}, taken: map[string]string{}}
 	for i, step := range of.Steps {
 		k.number = i + 1
 		if err := k.step(ctx, step); err != nil {
@@ -387,7 +388,11 @@ func (k *stack) look(ctx context.Context) error {
 	for _, r := range resources {
 		required, _ := r["required_by"].([]any)
 		slices.SortFunc(required, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-		name := "resource " + k.of(r) + fmt.Sprint(r["resource_name"])
+		own := k.of(r) + fmt.Sprint(r["resource_name"])
+		for _, other := range required {
+			k.needs[[2]string{own, k.of(r) + fmt.Sprint(other)}] = true
+		}
+		name := "resource " + own
 		seen[name] = append(seen[name], fmt.Sprintf("%v %v: %v; %v, required by %v", r["resource_type"], r["resource_status"], r["resource_status_reason"], r["physical_resource_id"], required))
 	}
 	for name, values := range seen {
@@ -411,15 +416,16 @@ func (k *stack) of(r map[string]any) string {
 	return name + "/"
 }
 
-// events records those of each resource in their order: of the stack's own, or of
-// those that are nested in it. Of the latter the original knows nothing any more
-// once there is no resource.
+// events records those of each resource in their order, and those of one that another
+// needs among those of that: of the stack's own, or of those that are nested in it. Of
+// the latter the original knows nothing any more once there is no resource.
 func (k *stack) events(ctx context.Context, path string, nested bool) error {
 	events, err := k.listed(ctx, path, "events")
 	if err != nil {
 		return err
 	}
 	all := map[string][]string{}
+	order := map[string][]string{}
 	for _, e := range events {
 		of := k.of(e)
 		if (of != "") != nested {
@@ -427,11 +433,31 @@ func (k *stack) events(ctx context.Context, path string, nested bool) error {
 		}
 		name := of + fmt.Sprint(e["resource_name"])
 		all[name] = append(all[name], fmt.Sprintf("%v: %v; %v", e["resource_status"], e["resource_status_reason"], e["physical_resource_id"]))
+		for pair := range k.needs {
+			if slices.Contains(pair[:], name) {
+				key := orderOf(fmt.Sprint(e["resource_status"]), pair)
+				order[key] = append(order[key], fmt.Sprintf("%s %v", name, e["resource_status"]))
+			}
+		}
+	}
+	for key, of := range order {
+		k.note(key, strings.Join(of, "\n"))
 	}
 	for name, of := range all {
 		k.note("events "+name, strings.Join(of, "\n"))
 	}
 	return nil
+}
+
+// orderOf is what the order of the events of two resources is recorded as, of which the
+// second needs the first. What is made and what is taken away are apart: in an update
+// the original does both at the same time.
+func orderOf(state string, pair [2]string) string {
+	what := "made"
+	if strings.HasPrefix(state, "DELETE_") {
+		what = "deleted"
+	}
+	return "order " + what + " " + pair[0] + " before " + pair[1]
 }
 
 // note records something of a step.
