@@ -3,13 +3,10 @@ package placement_test
 import (
 	"encoding/json"
 	"reflect"
-	"sync"
 	"testing"
 
-	"holdfast.dev/activities/placement"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/numa"
-	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
@@ -60,34 +57,9 @@ func TestConcurrentClaimsOfCells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			other := placement.New(w.db, w.engine, scheduler.Default())
 			w.addCells("a")
 			w.addCells("b")
-			var fences []steps.Fence
-			for range 16 {
-				_, f := w.building(asking(c.specs))
-				fences = append(fences, f)
-			}
-			var mu sync.Mutex
-			var wg sync.WaitGroup
-			got := map[string]int{}
-			for i, f := range fences {
-				wg.Go(func() {
-					for {
-						out, err := []*placement.Activities{w.placement, other}[i%2].Claim(t.Context(), steps.ClaimIn{Fence: f, Attempt: 1})
-						if faults.Is(err, faults.Unavailable) {
-							continue // as the step's retry does
-						}
-						mu.Lock()
-						defer mu.Unlock()
-						if got[out.HostName]++; err != nil && faults.As(err).Code != "NoValidHost" {
-							t.Error(err)
-						}
-						return
-					}
-				})
-			}
-			wg.Wait()
+			got, _ := w.contend(16, c.specs)
 			if want := map[string]int{"a": c.fit, "b": c.fit, "": 16 - 2*c.fit}; !reflect.DeepEqual(got, want) {
 				t.Errorf("claims %v, want %v", got, want)
 			}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"holdfast.dev/activities/placement"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
@@ -49,6 +50,39 @@ func (w *world) atOnce(fences []steps.Fence) (on map[string]int, without int) {
 	}
 	all.Wait()
 	return on, without
+}
+
+// contend claims at the same time for n servers that ask the same, by two processes, as
+// often as others are faster. It counts the servers of each host by its name, those
+// without one under "", and gives one that has its claim.
+func (w *world) contend(n int, specs map[string]string) (on map[string]int, lucky steps.Fence) {
+	w.Helper()
+	other := placement.New(w.db, w.engine, scheduler.Default())
+	other.Aliases = w.placement.Aliases
+	on = map[string]int{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range n {
+		_, f := w.building(asking(specs))
+		all.Go(func() {
+			for {
+				out, err := []*placement.Activities{w.placement, other}[i%2].Claim(w.Context(), steps.ClaimIn{Fence: f, Attempt: 1})
+				if faults.Is(err, faults.Unavailable) {
+					continue // as the step's retry does
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if on[out.HostName]++; err == nil {
+					lucky = f
+				} else if faults.As(err).Code != "NoValidHost" {
+					w.Error(err)
+				}
+				return
+			}
+		})
+	}
+	all.Wait()
+	return on, lucky
 }
 
 // Claims of a group at the same moment keep to its policy: the group is locked

@@ -4,7 +4,6 @@ package placement
 // it is too old.
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,22 +21,37 @@ import (
 	"holdfast.dev/internal/store/compute"
 )
 
+// wholeAge is the time after which all hosts are read again, and not only those that
+// have changed.
+const wholeAge = time.Minute
+
 // hosts is the snapshot. Claims made here are counted in it at once, those of
-// other processes when it is read again.
+// other processes when what has changed is read again.
 type hosts struct {
 	// countsImages says whether the scheduler asks for the images of hosts' servers.
 	countsImages func(aggregates map[string][]map[string]string) bool
 
-	mu     sync.Mutex
-	readAt time.Time
-	all    []scheduler.Host
+	mu sync.Mutex
+	// readAt is when the hosts were read, wholeAt when all of them were.
+	readAt, wholeAt time.Time
+	snapshot
+	// touched are those that claims of this process were counted in since.
+	touched []string
+	// silent are hosts that nobody has declared down, by id with their names.
+	silent map[string]string
+}
+
+// snapshot is what was read.
+type snapshot struct {
+	mark compute.Mark
+	all  []scheduler.Host
+	// heard is when each of them was heard of; nothing of one that is declared down.
+	heard []time.Time
 	// at says where in all a host is, by its id.
 	at map[string]int
 	// known are what the hosts' inventories say, by their text: that is read once,
-	// not every second.
+	// and kept until all hosts are read again.
 	known map[string]*facts
-	// silent are hosts that nobody has declared down, by id with their names.
-	silent map[string]string
 }
 
 // choose proposes a host from a snapshot that was read after since; nil if
@@ -61,11 +75,21 @@ func (h *hosts) choose(ctx context.Context, tx store.Tx, since time.Time, downAf
 	return &chosen, v.Rejected, nil
 }
 
-// read replaces the snapshot; the caller holds the lock.
+// read brings the snapshot up to now; the caller holds the lock. If it fails it is
+// of no time, and what it lacks is read before it is used.
 func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) error {
 	began := time.Now()
-	rows, err := compute.ListHosts(ctx, tx, compute.HostFilter{})
+	h.readAt = time.Time{}
+	mark, err := compute.MarkHosts(ctx, tx)
 	if err != nil {
+		return err
+	}
+	// One that is gone is missed only when all are read.
+	s, whole := &h.snapshot, began.Sub(h.wholeAt) >= wholeAge || mark.Hosts != len(h.all)
+	if whole {
+		s = &snapshot{at: make(map[string]int, mark.Hosts), known: map[string]*facts{}}
+	}
+	if err := s.catchUp(ctx, tx, h.touched); err != nil {
 		return err
 	}
 	aggregates, err := compute.AggregateMetadata(ctx, tx)
@@ -76,47 +100,88 @@ func (h *hosts) read(ctx context.Context, tx store.Tx, downAfter time.Duration) 
 	if err != nil {
 		return err
 	}
-	taken, err := compute.TakenParts(ctx, tx)
-	if err != nil {
-		return err
-	}
 	images, err := h.images(ctx, tx, aggregates)
 	if err != nil {
 		return err
 	}
-	known := map[string]*facts{}
-	h.all, h.at, h.silent = make([]scheduler.Host, len(rows)), make(map[string]int, len(rows)), map[string]string{}
-	for i, r := range rows {
-		if !r.Up(downAfter) && !r.ForcedDown && !r.Disabled {
-			h.silent[r.ID] = r.Name
-		}
-		h.at[r.ID] = i
-		h.all[i] = scheduler.Host{
-			ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone,
-			Up: r.Up(downAfter), Disabled: r.Disabled,
-			VCPUs:    scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
-			Memory:   scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
-			Disk:     scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
-			Servers:  r.Servers,
-			Building: building[r.ID], FailedBuilds: r.FailedBuilds, Images: images[r.ID],
-			Aggregates: scheduler.Merge(aggregates[r.ID]...),
-		}
-		if t := taken[r.ID]; t != nil {
-			h.all[i].CellsUsed, h.all[i].DevicesTaken, h.all[i].ResourcesUsed = &t.Cells, t.Devices, t.Resources
-		}
-		if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
-			h.all[i].IP = address.Addr()
-		}
-		says := cmp.Or(known[string(r.Inventory)], h.known[string(r.Inventory)])
-		if says == nil {
-			if says, err = readFacts(r); err != nil {
-				return err
-			}
-		}
-		known[string(r.Inventory)] = says
-		says.describe(&h.all[i])
+	if downAfter == 0 {
+		downAfter = compute.DownAfter
 	}
-	h.readAt, h.known = began, known
+	h.silent = map[string]string{}
+	for i := range s.all {
+		x, heard := &s.all[i], s.heard[i]
+		x.Up = began.Sub(heard) <= downAfter
+		x.Building, x.Images, x.Aggregates = building[x.ID], images[x.ID], scheduler.Merge(aggregates[x.ID]...)
+		if !x.Up && !x.Disabled && heard != declaredDown {
+			h.silent[x.ID] = x.Name
+		}
+	}
+	if s.mark = mark; whole {
+		h.snapshot, h.wholeAt = *s, began
+	}
+	h.readAt, h.touched = began, nil
+	return nil
+}
+
+// declaredDown is when hosts were heard of that are down whatever they say, and
+// neverHeard when others were that have said nothing yet.
+var declaredDown, neverHeard = time.Time{}, time.Unix(0, 0)
+
+// catchUp reads the hosts that have changed since the mark, and those that are touched.
+func (s *snapshot) catchUp(ctx context.Context, tx store.Tx, touched []string) error {
+	var changed []string
+	err := compute.ChangedHosts(ctx, tx, s.mark, touched, func(r *compute.Host) error {
+		changed = append(changed, r.ID)
+		return s.take(r)
+	})
+	if err != nil {
+		return err
+	}
+	taken, err := compute.TakenParts(ctx, tx, changed...)
+	if err != nil {
+		return err
+	}
+	for id, t := range taken {
+		x := &s.all[s.at[id]]
+		x.CellsUsed, x.DevicesTaken, x.ResourcesUsed = &t.Cells, t.Devices, t.Resources
+	}
+	return nil
+}
+
+// take puts a row in the place of what was known of the host.
+func (s *snapshot) take(r *compute.Host) error {
+	i, known := s.at[r.ID]
+	if !known {
+		i = len(s.all)
+		s.at[r.ID], s.all, s.heard = i, append(s.all, scheduler.Host{}), append(s.heard, time.Time{})
+	}
+	switch {
+	case r.ForcedDown:
+		s.heard[i] = declaredDown
+	case r.SeenAgo < 0:
+		s.heard[i] = neverHeard
+	default:
+		s.heard[i] = time.Now().Add(-r.SeenAgo)
+	}
+	s.all[i] = scheduler.Host{
+		ID: r.ID, Name: r.Name, AvailabilityZone: r.AvailabilityZone, Disabled: r.Disabled,
+		VCPUs:   scheduler.Capacity{Total: int64(r.VCPUs), Reserved: int64(r.ReservedVCPUs), Used: int64(r.VCPUsUsed), Ratio: r.CPURatio},
+		Memory:  scheduler.Capacity{Total: r.MemoryMB, Reserved: r.ReservedMemoryMB, Used: r.MemoryMBUsed, Ratio: r.RAMRatio},
+		Disk:    scheduler.Capacity{Total: r.DiskGB, Reserved: r.ReservedDiskGB, Used: r.DiskGBUsed, Ratio: r.DiskRatio},
+		Servers: r.Servers, FailedBuilds: r.FailedBuilds,
+	}
+	if address, err := netip.ParseAddrPort(r.LinkAddress); err == nil {
+		s.all[i].IP = address.Addr()
+	}
+	says := s.known[string(r.Inventory)]
+	if says == nil {
+		var err error
+		if says, err = readFacts(r); err != nil {
+			return err
+		}
+		s.known[string(r.Inventory)] = says
+	}
+	says.describe(&s.all[i])
 	return nil
 }
 
@@ -214,6 +279,7 @@ func (h *hosts) took(id string, c compute.Claim) {
 	if !known {
 		return
 	}
+	h.touched = append(h.touched, id)
 	x := &h.all[i]
 	x.VCPUs.Used += int64(c.VCPUs)
 	x.Memory.Used += c.MemoryMB

@@ -3,14 +3,10 @@ package placement_test
 import (
 	"encoding/json"
 	"reflect"
-	"sync"
 	"testing"
 
-	"holdfast.dev/activities/placement"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provider"
-	"holdfast.dev/internal/scheduler"
-	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/compute/computetest"
@@ -42,31 +38,8 @@ func TestConcurrentClaimsOfResources(t *testing.T) {
 	w := newWorld(t)
 	// (10 - 1) x 1.5 is 13: six times 2.
 	host := w.hostWith("a", provider.Inventory{Total: 10, Reserved: 1, Ratio: 1.5, MinUnit: 2, MaxUnit: 6, StepSize: 2})
-	other := placement.New(w.db, w.engine, scheduler.Default())
 	const many = 14
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	got, lucky := map[string]int{}, steps.Fence{}
-	for i := range many {
-		_, f := w.building(asking(map[string]string{"resources:CUSTOM_GOLD": "1", "resources1:CUSTOM_GOLD": "1"}))
-		wg.Go(func() {
-			for {
-				out, err := []*placement.Activities{w.placement, other}[i%2].Claim(t.Context(), steps.ClaimIn{Fence: f, Attempt: 1})
-				if faults.Is(err, faults.Unavailable) {
-					continue // as the step's retry does
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if got[out.HostName]++; err == nil {
-					lucky = f
-				} else if faults.As(err).Code != "NoValidHost" {
-					t.Error(err)
-				}
-				return
-			}
-		})
-	}
-	wg.Wait()
+	got, lucky := w.contend(many, map[string]string{"resources:CUSTOM_GOLD": "1", "resources1:CUSTOM_GOLD": "1"})
 	if want := map[string]int{"a": 6, "": many - 6}; !reflect.DeepEqual(got, want) || w.gold(host) != 12 {
 		t.Fatalf("claims %v of %d in all, want %v", got, w.gold(host), want)
 	}

@@ -83,7 +83,7 @@ func TestGuestsAreGivenBack(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(lies, onCPU5) || !reflect.DeepEqual(has, gpu) {
 		t.Errorf("it lies on %+v, has %+v, %v", lies, has, err)
 	}
-	taken, err := compute.TakenParts(t.Context(), db.Pool)
+	taken, err := compute.TakenParts(t.Context(), db.Pool, host)
 	if want := map[string]int64{"CUSTOM_GOLD": 2}; err != nil || taken[host] == nil || !reflect.DeepEqual(taken[host].Resources, want) {
 		t.Errorf("taken %+v, %v", taken[host], err)
 	}

@@ -47,10 +47,10 @@ func lockHost(ctx context.Context, tx store.Tx, hostID string) error {
 	return store.Translate(err)
 }
 
-// TakenParts gives what guests take of hosts' parts, by host; hosts of which none
-// has any are left out.
-func TakenParts(ctx context.Context, q store.Queryer) (map[string]*Parts, error) {
-	return takenParts(ctx, q, `true`)
+// TakenParts gives what guests take of these hosts' parts, by host; hosts of which
+// none has any are left out.
+func TakenParts(ctx context.Context, q store.Queryer, hostIDs ...string) (map[string]*Parts, error) {
+	return takenParts(ctx, q, `a.host_id = ANY ($1::uuid[])`, hostIDs)
 }
 
 func takenParts(ctx context.Context, q store.Queryer, where string, args ...any) (map[string]*Parts, error) {
