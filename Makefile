@@ -61,7 +61,7 @@ properties: bin/holdfast-temporal
 	@mkdir -p docs/results; { go test -count=1 -timeout 60m -v -run 'Widens|CapacityHold|Spread' ./internal/scheduler -rapid.checks $(CASES) && \
 	go run ./dev/testservices -- go test -count=1 -timeout 60m -v -run 'SumsAreAlways|StopExactly' ./internal/store/compute -rapid.checks $(ROUNDS); } > $(PROPERTIES_LOG) 2>&1; code=$$?; \
 	{ echo '# Properties of the scheduler'; echo; \
-	  echo "\`make properties CASES=$(CASES) ROUNDS=$(ROUNDS)\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: random clouds for each property of what is chosen, and rounds of up to twelve claims and releases at once in PostgreSQL. What each test does and asserts stands in \`internal/scheduler/properties_test.go\` and \`internal/store/compute/allocations_test.go\`."; echo; \
+	  echo "\`make properties CASES=$(CASES) ROUNDS=$(ROUNDS)\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: random clouds for each property of what is chosen, and rounds of up to twelve claims and releases at once in PostgreSQL. What each test does and asserts stands in \`internal/scheduler/properties_test.go\`, \`internal/scheduler/weighers_test.go\` and \`internal/store/compute/allocations_test.go\`."; echo; \
 	  echo '```'; grep -E '^ *--- |rapid|^(ok|FAIL)' $(PROPERTIES_LOG); echo '```'; } > docs/results/properties.md; \
 	grep -E '^ *--- |_test.go:|^(ok|FAIL)' $(PROPERTIES_LOG); exit $$code
 
