@@ -210,7 +210,8 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 // previewUpdate shows what an update would change.
 func (a *API) previewUpdate(parse parser) rest.Handler {
 	return func(r *rest.Request) (*rest.Response, error) {
-		if err := flat(r); err != nil {
+		nested, err := flag(r, "show_nested", false)
+		if err != nil {
 			return nil, err
 		}
 		body, err := bodyOf(r)
@@ -221,41 +222,12 @@ func (a *API) previewUpdate(parse parser) rest.Handler {
 		if err != nil {
 			return nil, err
 		}
-		world, err := a.world(r, s)
-		if err != nil {
+		d := differences{API: a, r: r, nested: nested, left: stacks.NewBudget(maxPreviewed),
+			changes: map[string][]*previewed{"unchanged": {}, "updated": {}, "replaced": {}, "added": {}, "deleted": {}}}
+		if err := d.between(s, now, next); err != nil {
 			return nil, err
 		}
-		before, err := newPreview(s, now, world, s.ParentResource)
-		if err != nil {
-			return nil, err
-		}
-		after, err := newPreview(s, next, world, s.ParentResource)
-		if err != nil {
-			return nil, err
-		}
-		changes := map[string][]*previewed{"unchanged": {}, "updated": {}, "replaced": {}, "added": {}, "deleted": {}}
-		note := func(change string, of *preview, name string) error {
-			v, err := of.resource(name)
-			changes[change] = append(changes[change], v)
-			return err
-		}
-		for _, def := range next.Resources() {
-			change, err := changeOf(next, def, world)
-			if err == nil {
-				err = note(change, after, def.Name)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		for _, name := range world.Names() {
-			if next.Resource(name) == nil {
-				if err := note("deleted", before, name); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return rest.JSON(map[string]any{"resource_changes": changes}), nil
+		return rest.JSON(map[string]any{"resource_changes": d.changes}), nil
 	}
 }
 

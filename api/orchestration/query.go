@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"holdfast.dev/api/rest"
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot/value"
 )
 
@@ -27,15 +26,6 @@ func truth(name string, v any) (bool, error) {
 		return false, nil
 	}
 	return false, invalid(`Unrecognized value "%s" for "%s", acceptable values are: true, false.`, value.Clip(value.Str(v), maxShown), name)
-}
-
-// flat refuses to look into nested stacks where nobody does.
-func flat(r *rest.Request) error {
-	nested, err := flag(r, "show_nested", false)
-	if err == nil && nested {
-		err = faults.New(faults.Invalid, "NotSupported", "show_nested is not supported.")
-	}
-	return err
 }
 
 // number is a parameter that is not negative; 0 if it isn't there.

@@ -38,11 +38,16 @@ func NewBudget(length int) *Budget { return &Budget{maxNested, length} }
 // spend looks into one more stack. Errors: Invalid, nothing is left for it.
 func (b *Budget) spend(t *hot.Template) error {
 	if b.stacks == 0 || b.length <= 0 {
-		return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: Maximum resources per stack exceeded."}
+		return errTooMuch()
 	}
 	b.stacks--
 	b.length -= len(value.JSON(t.Body(), false))
 	return nil
+}
+
+// errTooMuch says that more is nested in a stack than is looked into.
+func errTooMuch() error {
+	return &hot.Error{Class: hot.LimitExceeded, Message: "Request limit exceeded: Maximum resources per stack exceeded."}
 }
 
 // The classes of types whose resources are stacks.
@@ -376,4 +381,70 @@ func (d *Definition) Beyond(those ...*Definition) string {
 		}
 	}
 	return ""
+}
+
+// InsideOf is what a nested stack that is there is to be, as far as that is known, by the
+// names of its members: a group has the first of them, and as many more as it is told;
+// one that scales itself those that there are. Nil if nothing is known. Errors: Invalid,
+// nothing is left to look into it.
+func (d *Definition) InsideOf(r *hot.Resource, t *resourcetype.Type, now *World, there hot.Identity, members []string, left *Budget) (*Definition, error) {
+	properties, err := d.Resolve(r, t, now)
+	if err != nil {
+		return nil, nil
+	}
+	n, err := d.NestedOf(r, t, properties)
+	switch {
+	case err != nil || n == nil:
+		return nil, nil
+	case t.Class == groupClass:
+		names, err := membersAfter(properties, members)
+		if err != nil {
+			return nil, err
+		}
+		n, err = Made(GroupTemplate(properties, names))
+		if err != nil {
+			return nil, nil
+		}
+	case t.Class == scalingClass, t.Class == instanceClass:
+		given, _ := n.Template.Body().Get("resources")
+		one, _ := given.(*value.Map)
+		all := &value.Map{}
+		for _, name := range members {
+			_, member := one.At(0)
+			all.Set(name, member)
+		}
+		if n, err = Made(MembersTemplate(all)); err != nil {
+			return nil, nil
+		}
+	}
+	if err := left.spend(n.Template); err != nil {
+		return nil, err
+	}
+	child, err := d.Child(n, there, r.Name)
+	if err != nil {
+		return nil, nil
+	}
+	return child, nil
+}
+
+// membersAfter are the names of a group's members after an update, of those that there are.
+// Errors: Invalid, there are more than is looked into.
+func membersAfter(properties *value.Map, there []string) ([]string, error) {
+	given, _ := properties.Get("count")
+	count, err := strconv.Atoi(value.Str(given))
+	if err != nil || count > maxNested {
+		return nil, errTooMuch()
+	}
+	last := -1
+	numbers := map[string]int{}
+	for _, name := range there {
+		numbers[name], _ = strconv.Atoi(name) // all are numbers
+		last = max(last, numbers[name])
+	}
+	names := slices.SortedFunc(slices.Values(there), func(a, b string) int { return numbers[a] - numbers[b] })
+	for len(names) < count {
+		last++
+		names = append(names, strconv.Itoa(last))
+	}
+	return names[:max(count, 0)], nil
 }
