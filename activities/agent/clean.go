@@ -1,6 +1,6 @@
 package agent
 
-// What a node is cleaned or serviced by, once its ramdisk says what it has.
+// What a node is cleaned, deployed or serviced by, once its ramdisk says what it has.
 
 import (
 	"cmp"
@@ -24,13 +24,7 @@ func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out s
 	if err != nil {
 		return out, err
 	}
-	offered := make([]provision.Step, len(said.Steps))
-	for i, s := range said.Steps {
-		offered[i] = provision.Step{Interface: s.Interface, Name: s.Step, Priority: s.Priority, Abortable: s.Abortable, Ramdisk: true, Args: map[string]bool{}}
-		for name, argument := range s.ArgsInfo {
-			offered[i].Args[name] = argument.Required
-		}
-	}
+	offered := offers(phase, said.Steps)
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		var held engine.Locked
 		if held, err = a.engine.CheckFence(ctx, tx, in.Fence); err != nil {
@@ -40,11 +34,12 @@ func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out s
 		if err != nil {
 			return err
 		}
-		plan, err := nodes.Plan(n, phase, offered, in.Asked)
-		if err != nil {
-			return err
+		if phase == provision.PhaseDeploy {
+			out.Index, err = a.replan(ctx, tx, n, offered)
+		} else {
+			err = plan(ctx, tx, n, phase, offered, in.Asked)
 		}
-		if err := baremetal.KeepInternal(ctx, tx, n.UUID, map[string]any{phase.List(): plan}); err != nil {
+		if err != nil {
 			return err
 		}
 		if n, err = baremetal.Nodes.Find(ctx, tx, n.UUID, false); err != nil {
@@ -54,6 +49,69 @@ func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out s
 		return err
 	})
 	return out, err
+}
+
+// offers are the steps that a ramdisk says that it has in a phase.
+func offers(phase provision.Phase, said []steps.NodeStep) []provision.Step {
+	offered := make([]provision.Step, len(said))
+	for i, s := range said {
+		offered[i] = provision.Step{Interface: s.Interface, Name: s.Step, Priority: s.Priority, Abortable: phase == provision.PhaseDeploy, Ramdisk: true,
+			Reboots: s.RebootRequested, Args: map[string]bool{}}
+		if s.Abortable != nil {
+			offered[i].Abortable = *s.Abortable
+		}
+		for name, argument := range s.ArgsInfo {
+			offered[i].Args[name] = argument.Required
+		}
+	}
+	return offered
+}
+
+// plan writes by what a node is cleaned or serviced. The secrets of what was asked for
+// stay in their places.
+func plan(ctx context.Context, tx store.Tx, n *baremetal.Node, phase provision.Phase, offered []provision.Step, asked bool) error {
+	plan, err := nodes.Plan(n, phase, offered, asked)
+	if err != nil {
+		return err
+	}
+	return baremetal.KeepInternal(ctx, tx, n.UUID, map[string]any{phase.List(): nodes.StoredSteps(plan)})
+}
+
+// replan writes anew by what a node is deployed, and where its core, which is being done,
+// is among that.
+func (a *Activities) replan(ctx context.Context, tx store.Tx, n *baremetal.Node, offered []provision.Step) (core int, err error) {
+	known, err := nodes.Known(a.box, n)
+	if err != nil {
+		return 0, err
+	}
+	request, err := nodes.GivenSteps(known)
+	if err != nil {
+		return 0, err
+	}
+	instance, err := nodes.InstanceInfo(a.box, n)
+	if err != nil {
+		return 0, err
+	}
+	templates, err := instance.Templates(ctx, tx)
+	var all []provision.Step
+	if err == nil {
+		all, err = nodes.Deployment(n, offered, provision.RamdiskAsked, templates, request)
+	}
+	if err == nil {
+		if core = provision.Place(all); core < 0 {
+			err = faults.New(faults.Invalid, "InvalidParameterValue", "the step %s is being done, and is none of them any more", provision.StepDeploy)
+		}
+	}
+	if err != nil {
+		f := faults.As(err)
+		return 0, faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to validate the final deploy steps list for node %s: %s", n.UUID, f.Message)
+	}
+	known[provision.PhaseDeploy.List()], known[provision.PhaseDeploy.Index()] = nodes.StoredSteps(all), core
+	after, err := nodes.Rewritten(a.box, n, known)
+	if err != nil {
+		return 0, err
+	}
+	return core, baremetal.SetInternal(ctx, tx, n.UUID, after.DriverInternalInfo, after.Secrets)
 }
 
 // stored is one of a phase's steps in the node's row.

@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 )
 
@@ -106,6 +107,48 @@ func TestStepsHaveSecrets(t *testing.T) {
 	defer s.close(t.Context())
 	if told, err := s.stored(steps.AgentClean, 0); err != nil || fmt.Sprint(told["args"]) != "map[keys:[map[password:s3cret]]]" || strings.Contains(string(w.Row().DriverInternalInfo), "s3cret") {
 		t.Errorf("%v, %v", told, err)
+	}
+}
+
+// A deployment goes on by what its ramdisk has, too, at the core, which the row says with
+// it; the secrets of what the request gives go with it.
+func TestWhatIsDeployed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Machine.Can("deploy", sim.Step{Step: "own", Interface: "deploy", Priority: 85, RebootRequested: true})
+	secrets := w.Box.Seal([]byte(`{"driver_internal_info": {"/agent_secret_token": "`+bmctest.Token+`", "/user_deploy_steps/0/args/password": "s3cret"}}`), nodes.Place(w.Node))
+	gives := func(steps string) {
+		t.Helper()
+		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET deploy_interface = 'direct', provision_state = 'deploying', secrets = $2,
+			driver_internal_info = driver_internal_info || jsonb_build_object('user_deploy_steps', $1::jsonb, 'deploy_step_index', 0)`, steps, secrets); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, in := w.activities(w.DB), steps.CleanPlanIn{Fence: w.Fence, Phase: steps.AgentDeploy, Asked: true}
+	for given, refused := range map[string]string{
+		`[{"interface": "deploy", "step": "fly", "args": {"password": "******"}, "priority": 90}]`: `Validation of deploy steps from "deploy steps" argument failed.node does not support this deploy step: {'interface': 'deploy', 'step': 'fly'}`,
+		`[{"interface": "deploy", "step": "own", "args": {}, "priority": 190}]`:                    "deploy step deploy.own with priority 190 would be done while the ramdisk does not run",
+		`[{"interface": "deploy", "step": "deploy", "args": {}, "priority": 0}]`:                   "the step deploy.deploy is being done, and is none of them any more",
+	} {
+		gives(given)
+		if _, err := a.CleanPlan(t.Context(), in); !faults.Is(err, faults.Invalid) || faults.As(err).Message != "Failed to validate the final deploy steps list for node "+w.Node.UUID+": "+refused {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+	gives(`[{"interface": "power", "step": "hold", "args": {"password": "******"}, "priority": 110}, {"interface": "deploy", "step": "inject_files", "args": {"verify_ca": true}, "priority": 70}]`)
+	for range 2 {
+		out, err := a.CleanPlan(t.Context(), in)
+		var names []string
+		for _, s := range out.Steps {
+			names = append(names, s.Step)
+		}
+		if want := "hold deploy own write_image inject_files prepare_instance_boot tear_down_agent switch_to_tenant_network boot_instance"; err != nil || strings.Join(names, " ") != want || out.Index != 1 ||
+			!out.Steps[2].Reboots || !out.Steps[2].Abortable {
+			t.Fatalf("%+v, %v", out, err)
+		}
+	}
+	if args, err := nodes.StepArgs(w.Box, w.Row(), provision.PhaseDeploy, 0); err != nil || fmt.Sprint(args) != "map[password:s3cret]" || strings.Contains(string(w.Row().DriverInternalInfo), "s3cret") {
+		t.Errorf("%v, %v", args, err)
 	}
 }
 

@@ -128,6 +128,9 @@ func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{},
 			return struct{}{}, err
 		}
 	}
+	if in.Runs {
+		return struct{}{}, nil
+	}
 	err = a.write(ctx, in.Fence, func(tx store.Tx) error { return a.forget(ctx, tx, n.UUID, provision.Power(in.PowerState)) })
 	if err != nil || file == nil {
 		return struct{}{}, err

@@ -211,6 +211,25 @@ func TestTheDisk(t *testing.T) {
 	}
 }
 
+// A node that is to start from its disk, while its ramdisk runs on, is booted from nothing
+// else any more; what is known of the ramdisk stays.
+func TestTheDiskWhileTheRamdiskRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	if err := w.ramdisk(w.activities(w.DB)); err != nil {
+		t.Fatal(err)
+	}
+	known := string(w.Row().DriverInternalInfo)
+	w.Kill(func(db *store.DB) error {
+		_, err := w.activities(db).Clear(t.Context(), steps.BootClearIn{Fence: w.Fence, Disk: true, Runs: true})
+		return err
+	})
+	file, err := baremetal.BootFileOf(t.Context(), w.DB.Pool, bmctest.Node)
+	if boot := w.Machine.Boot(); err != nil || file == nil || w.Machine.Medium() != "" || boot.Target != "Hdd" || boot.Enabled != "Continuous" || string(w.Row().DriverInternalInfo) != known {
+		t.Errorf("%+v, %v, %q, %+v, %s", file, err, w.Machine.Medium(), boot, w.Row().DriverInternalInfo)
+	}
+}
+
 // What a row doesn't say, or says wrongly, is refused with a reason, and nothing is
 // left in the machine.
 func TestWhatCanNotBeBooted(t *testing.T) {

@@ -4,7 +4,9 @@ package baremetal
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast.dev/api/rest"
@@ -16,25 +18,11 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// wantedStep is a step that a user asks for.
-type wantedStep struct {
-	provision.Wanted
-	args *pyjson.Object
-}
-
-// told are its arguments; nil for none.
-func (w wantedStep) told() any {
-	if w.args == nil {
-		return nil
-	}
-	return w.args
-}
-
 // maxSteps bounds a list of steps.
 const maxSteps = 256
 
 // wantedSteps are those of the request, or of its runbook, for a phase, checked.
-func wantedSteps(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked, phase provision.Phase, list []any) ([]wantedStep, error) {
+func wantedSteps(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked, phase provision.Phase, list []any) ([]provision.Wanted, error) {
 	if all.runbook != nil {
 		b, err := approvedRunbook(r, tx, n, *all.runbook)
 		if err != nil {
@@ -48,13 +36,18 @@ func wantedSteps(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked, ph
 			return nil, err
 		}
 	}
-	switch {
-	case len(list) == 0:
+	if len(list) == 0 {
 		return nil, faults.New(faults.Invalid, "ClientSideError", "\"%s\" is required when setting target provision state to %s", phase.List(), phase)
-	case len(list) > maxSteps:
+	}
+	return readSteps(phase, list)
+}
+
+// readSteps reads those that a request gives.
+func readSteps(phase provision.Phase, list []any) ([]provision.Wanted, error) {
+	if len(list) > maxSteps {
 		return nil, malformedStep(phase, "there are more than %d", maxSteps)
 	}
-	wanted := make([]wantedStep, len(list))
+	wanted := make([]provision.Wanted, len(list))
 	for i, sent := range list {
 		step, err := readStep(phase, sent)
 		if err != nil {
@@ -65,24 +58,30 @@ func wantedSteps(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked, ph
 	return wanted, nil
 }
 
-// stepFields are what a step may say.
-var stepFields = []string{"interface", "step", "args", "order", "execute_on_child_nodes", "limit_child_node_execution"}
+// stepFields are what a step may say, by phase, and needed what it has to say.
+var (
+	userFields = []string{"interface", "step", "args", "order", "execute_on_child_nodes", "limit_child_node_execution"}
+	stepFields = map[provision.Phase][]string{provision.PhaseClean: userFields, provision.PhaseService: userFields,
+		provision.PhaseDeploy: {"interface", "step", "args", "priority"}}
+	needed = map[provision.Phase][]string{provision.PhaseClean: {"interface", "step"}, provision.PhaseService: {"interface", "step"},
+		provision.PhaseDeploy: stepFields[provision.PhaseDeploy]}
+)
 
-// disallowed are the steps that nobody may ask for (disallow_clean_steps and
-// disallow_service_steps).
+// disallowed are the steps that nobody may ask for (disallow_clean_steps,
+// disallow_deploy_steps and disallow_service_steps).
 var disallowed = []string{"vendor.send_raw"}
 
-func readStep(phase provision.Phase, sent any) (step wantedStep, err error) {
+func readStep(phase provision.Phase, sent any) (step provision.Wanted, err error) {
 	object, ok := sent.(*pyjson.Object)
 	if !ok {
 		return step, malformedStep(phase, "%s is not of type 'object'", pyjson.Repr(sent))
 	}
 	for _, name := range object.Keys() {
-		if !slices.Contains(stepFields, name) {
+		if !slices.Contains(stepFields[phase], name) {
 			return step, malformedStep(phase, "Additional properties are not allowed ('%s' was unexpected)", name)
 		}
 	}
-	for _, required := range []string{"interface", "step"} {
+	for _, required := range needed[phase] {
 		if _, given := object.Get(required); !given {
 			return step, malformedStep(phase, "'%s' is a required property", required)
 		}
@@ -106,14 +105,33 @@ func readStep(phase provision.Phase, sent any) (step wantedStep, err error) {
 			return step, malformedStep(phase, "steps are not executed on child nodes")
 		}
 	}
-	if args, _ := object.Get("args"); args != nil {
-		if step.args, ok = args.(*pyjson.Object); !ok {
+	if args, given := object.Get("args"); args != nil || given && phase == provision.PhaseDeploy {
+		told, ok := args.(*pyjson.Object)
+		if !ok {
 			return step, malformedStep(phase, "%s is not of type 'object'", pyjson.Repr(args))
 		}
-		step.Args = step.args.Keys()
+		step.Args, step.Told = told.Keys(), told
+	}
+	if priority, given := object.Get("priority"); given {
+		if step.Priority, ok = readPriority(priority); !ok {
+			return step, malformedStep(phase, "%s is not valid under any of the given schemas", pyjson.Repr(priority))
+		}
 	}
 	step.Printed = nodes.Printed(step.Interface, step.Name)
 	return step, nil
+}
+
+// readPriority reads the place of a step in a deployment: a number, or a text of digits.
+func readPriority(sent any) (priority int, ok bool) {
+	text, is := sent.(string)
+	if number, whole := sent.(*big.Int); whole {
+		text, is = number.String(), true
+	}
+	if !is || text == "" || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int(n), err == nil
 }
 
 // malformedStep refuses steps that aren't in the form of a phase's.

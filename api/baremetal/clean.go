@@ -4,6 +4,7 @@ package baremetal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,14 +30,12 @@ func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) 
 
 // automated is what a node is cleaned by without being asked for it; what one has that
 // boots its ramdisk for it, is found by the operation.
-func (a *API) automated(n *baremetal.Node) (due []map[string]any, in steps.CleanInput) {
+func (a *API) automated(n *baremetal.Node) (due []provision.Step, in steps.CleanInput) {
 	if cleaned := n.AutomatedClean; cleaned != nil && *cleaned || cleaned == nil && a.AutomatedClean {
 		if in.Ramdisk = nodes.Ramdisk(n); in.Ramdisk {
 			return nil, in
 		}
-		for _, s := range provision.Automated(provision.PhaseClean.Steps(nodes.Interfaces(n))) {
-			due = append(due, nodes.StoredStep(s, nil))
-		}
+		due = provision.Automated(provision.PhaseClean.Steps(nodes.Interfaces(n)))
 	}
 	return due, in
 }
@@ -101,35 +100,41 @@ func (a *API) mayHaveSteps(n *baremetal.Node, operation, doing string) error {
 
 // planned is what is to be done of what a user asks for. What a node's interfaces don't
 // have is found by the operation, as in the original, which asks the ramdisk first.
-func planned(n *baremetal.Node, all *asked, phase provision.Phase, wanted []wantedStep) (due []map[string]any, in steps.CleanInput) {
-	asks := make([]provision.Wanted, len(wanted))
-	for i, w := range wanted {
-		asks[i] = w.Wanted
+func planned(n *baremetal.Node, all *asked, phase provision.Phase, wanted []provision.Wanted) (due []provision.Step, in steps.CleanInput) {
+	ramdisk := provision.RamdiskLater
+	if all.disableRamdisk != nil && *all.disableRamdisk {
+		ramdisk = provision.RamdiskNever
 	}
-	disabled := all.disableRamdisk != nil && *all.disableRamdisk
-	done, wrong := phase.Fit(asks, phase.Steps(nodes.Interfaces(n)), disabled)
-	boots := !disabled && nodes.Ramdisk(n)
+	done, wrong := phase.Fit(wanted, phase.Steps(nodes.Interfaces(n)), ramdisk)
+	boots := ramdisk == provision.RamdiskLater && nodes.Ramdisk(n)
 	switch needs := len(wrong) > 0 || slices.ContainsFunc(done, func(s provision.Step) bool { return s.Ramdisk }); {
 	case boots && needs:
 		in.Ramdisk = true
 		for _, w := range wanted {
-			due = append(due, nodes.StoredStep(provision.Step{Interface: w.Interface, Name: w.Name}, w.told()))
+			due = append(due, provision.Step{Interface: w.Interface, Name: w.Name, Told: w.Told})
 		}
 	case len(wrong) > 0:
 		in.Refused = fmt.Sprintf("Cannot %s node %s: %s", phase, n.UUID, strings.Join(wrong, "; "))
 	default:
-		for i, s := range done {
-			due = append(due, nodes.StoredStep(s, wanted[i].told()))
-		}
+		due = done
 	}
 	return due, in
 }
 
-// cleans writes the steps in the node's row, their secrets sealed, and has the
-// operation begin that does them.
-func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[string]any, event provision.Event, target provision.State,
+// cleans has the operation begin that does steps, which are in the node's row.
+func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []provision.Step, event provision.Event, target provision.State,
 	kind operations.Kind, in steps.CleanInput) (begun, error) {
-	shown, _ := provision.Next(n.ProvisionState, event)
+	known := map[string]any{}
+	if shown, _ := provision.Next(n.ProvisionState, event); due != nil {
+		known[shown.Phase().List()] = nodes.StoredSteps(due)
+	}
+	return a.steps(r, tx, n, known, event, target, kind, in)
+}
+
+// steps writes steps in the node's row, their secrets sealed, and has the operation begin
+// that does them; known is where driver_internal_info has each list of them.
+func (a *API) steps(r *rest.Request, tx store.Tx, n *baremetal.Node, known map[string]any, event provision.Event, target provision.State,
+	kind operations.Kind, in steps.CleanInput) (begun, error) {
 	who, err := a.starts(r, tx, n, event, target, kind, in)
 	if err != nil {
 		return begun{}, err
@@ -140,10 +145,12 @@ func (a *API) cleans(r *rest.Request, tx store.Tx, n *baremetal.Node, due []map[
 	}
 	for _, phase := range provision.Phases() {
 		delete(info, phase.List())
+		delete(info, phase.Given())
 		delete(info, phase.Index())
+		delete(info, phase.Reboot())
 	}
-	if n, err = a.setInternal(r, tx, n, info); err == nil && due != nil { // without the secrets of what was done before
-		info[shown.Phase().List()] = due
+	if n, err = a.setInternal(r, tx, n, info); err == nil && len(known) > 0 { // without the secrets of what was done before
+		maps.Copy(info, known)
 		_, err = a.setInternal(r, tx, n, info)
 	}
 	return who, err

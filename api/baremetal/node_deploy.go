@@ -10,11 +10,11 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -97,24 +97,31 @@ func rebuild(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked
 	return a.deploys(r, tx, n, all, provision.EventRebuild, operations.NodeRebuild)
 }
 
-// deploys checks what the image is said to be, keeps the config drive with the node
-// and has the image written. A rebuild without a config drive has the one that is there.
+// deploys checks what the image is said to be and by which steps it is to be written,
+// keeps the config drive with the node and has the image written. A rebuild without a
+// config drive has the one that is there.
 func (a *API) deploys(r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked, event provision.Event, kind operations.Kind) (begun, error) {
 	if n.Maintenance {
 		return begun{}, faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", "provisioning", n.UUID)
 	}
-	if len(all.deploySteps) > 0 {
-		return begun{}, hardware.Unsupported(n.Driver, "deploy_steps")
+	given, err := readSteps(provision.PhaseDeploy, all.deploySteps)
+	if err != nil {
+		return begun{}, err
 	}
-	err := a.mayDeploy(n)
+	err = a.mayDeploy(n)
+	var due []provision.Step
 	if err == nil {
-		err = a.callsNoTemplate(r, tx, n)
+		due, err = a.deployment(r, tx, n, given)
 	}
 	if err != nil {
 		f := faults.As(err)
 		return begun{}, faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to validate deploy or power info for node %s: %s", n.UUID, f.Message)
 	}
-	accepted, err := a.starts(r, tx, n, event, provision.None, kind, nil)
+	known := map[string]any{provision.PhaseDeploy.List(): nodes.StoredSteps(due)}
+	if len(given) > 0 {
+		known[provision.PhaseDeploy.Given()] = nodes.StoredWanted(given)
+	}
+	accepted, err := a.steps(r, tx, n, known, event, provision.None, kind, steps.CleanInput{})
 	if err != nil || all.configDrive == nil {
 		return accepted, err
 	}
@@ -143,21 +150,22 @@ func (a *API) mayDeploy(n *baremetal.Node) error {
 	return instance.MayDeploy()
 }
 
-// callsNoTemplate refuses an instance with a trait that calls a deploy template.
-func (a *API) callsNoTemplate(r *rest.Request, q store.Queryer, n *baremetal.Node) error {
+// deployment are the steps of a deployment of a node, as far as they are known before its
+// ramdisk was asked; given are those of the request. Errors: Invalid.
+func (a *API) deployment(r *rest.Request, q store.Queryer, n *baremetal.Node, given []provision.Wanted) ([]provision.Step, error) {
 	instance, err := nodes.InstanceInfo(a.Secrets, n)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	traits, err := instance.Traits()
-	if err != nil || len(traits) == 0 {
-		return err
+	templates, err := instance.Templates(r.Context(), q)
+	if err != nil {
+		return nil, err
 	}
-	called, err := baremetal.TemplatesOf(r.Context(), q, traits)
-	if err == nil && len(called) > 0 {
-		err = hardware.Unsupported(n.Driver, "the deploy template "+called[0].Name)
+	ramdisk := provision.RamdiskAsked // without one there is nobody else to ask
+	if nodes.Ramdisk(n) {
+		ramdisk = provision.RamdiskLater
 	}
-	return err
+	return nodes.Deployment(n, nil, ramdisk, templates, given)
 }
 
 // keepDrive has the node's instance_info have a config drive, which is a secret.

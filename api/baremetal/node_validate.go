@@ -33,7 +33,7 @@ var needs = map[hardware.Interface]func(a *API, r *rest.Request, n *baremetal.No
 		}
 		err := a.mayDeploy(n)
 		if err == nil {
-			err = a.callsNoTemplate(r, a.DB.Pool, n)
+			_, err = a.deployment(r, a.DB.Pool, n, nil)
 		}
 		return err
 	},

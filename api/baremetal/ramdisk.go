@@ -127,15 +127,11 @@ func (a *API) introduce(r *rest.Request, tx store.Tx, n *baremetal.Node, withTok
 // setInternal writes what is known of a node (nodes.Known), and gives the node as it is
 // then.
 func (a *API) setInternal(r *rest.Request, tx store.Tx, n *baremetal.Node, info map[string]any) (*baremetal.Node, error) {
-	after := *n
-	var err error
-	if after.DriverInternalInfo, err = json.Marshal(info); err != nil {
-		return nil, fmt.Errorf("driver_internal_info: %w", err)
-	}
-	if err := nodes.Conceal(a.Secrets, &after, n); err != nil {
+	after, err := nodes.Rewritten(a.Secrets, n, info)
+	if err != nil {
 		return nil, err
 	}
-	return &after, baremetal.Nodes.Update(r.Context(), tx, &after)
+	return after, baremetal.Nodes.Update(r.Context(), tx, after)
 }
 
 // agentStatuses are what a ramdisk may say of its work.

@@ -29,28 +29,41 @@ type Step struct {
 	Interface       string `json:"interface"`
 	Priority        int    `json:"priority"`
 	RebootRequested bool   `json:"reboot_requested"`
-	Abortable       bool   `json:"abortable"`
+	Abortable       bool   `json:"abortable,omitempty"`
+	ArgsInfo        any    `json:"argsinfo,omitempty"`
 }
 
 // generic are the steps of the generic hardware manager.
 var generic = map[string][]Step{
 	"clean": {
-		{"erase_devices", "deploy", 10, false, true}, {"erase_devices_metadata", "deploy", 99, false, true}, {"erase_devices_express", "deploy", 0, false, true},
-		{"erase_pstore", "deploy", 0, false, true}, {"clean_uefi_nvram", "deploy", 0, false, true}, {"delete_configuration", "raid", 0, false, true},
-		{"create_configuration", "raid", 0, false, true}, {"burnin_cpu", "deploy", 0, false, true}, {"burnin_gpu", "deploy", 0, false, true},
-		{"burnin_disk", "deploy", 0, false, true}, {"burnin_memory", "deploy", 0, false, true}, {"burnin_network", "deploy", 0, false, true},
+		{Step: "erase_devices", Interface: "deploy", Priority: 10, Abortable: true}, {Step: "erase_devices_metadata", Interface: "deploy", Priority: 99, Abortable: true},
+		{Step: "erase_devices_express", Interface: "deploy", Abortable: true}, {Step: "erase_pstore", Interface: "deploy", Abortable: true},
+		{Step: "clean_uefi_nvram", Interface: "deploy", Abortable: true}, {Step: "delete_configuration", Interface: "raid", Abortable: true},
+		{Step: "create_configuration", Interface: "raid", Abortable: true}, {Step: "burnin_cpu", Interface: "deploy", Abortable: true},
+		{Step: "burnin_gpu", Interface: "deploy", Abortable: true}, {Step: "burnin_disk", Interface: "deploy", Abortable: true},
+		{Step: "burnin_memory", Interface: "deploy", Abortable: true}, {Step: "burnin_network", Interface: "deploy", Abortable: true},
 	},
 	"deploy": {
-		{"erase_devices_metadata", "deploy", 0, false, false}, {"apply_configuration", "raid", 0, false, false}, {"clean_uefi_nvram", "deploy", 0, false, false},
-		{"write_image", "deploy", 0, false, false}, {"inject_files", "deploy", 0, false, false}, {"execute_bootc_install", "deploy", 0, false, false},
+		{Step: "erase_devices_metadata", Interface: "deploy"}, {Step: "apply_configuration", Interface: "raid", ArgsInfo: raidArguments},
+		{Step: "clean_uefi_nvram", Interface: "deploy", ArgsInfo: map[string]any{"match_patterns": argument(false)}},
+		{Step: "write_image", Interface: "deploy"}, {Step: "inject_files", Interface: "deploy", ArgsInfo: fileArguments}, {Step: "execute_bootc_install", Interface: "deploy"},
 	},
 	"service": {
-		{"delete_configuration", "raid", 0, false, false}, {"apply_configuration", "raid", 0, false, false}, {"create_configuration", "raid", 0, false, false},
-		{"burnin_cpu", "deploy", 0, false, false}, {"burnin_gpu", "deploy", 0, false, false}, {"burnin_memory", "deploy", 0, false, false},
-		{"burnin_network", "deploy", 0, false, false}, {"write_image", "deploy", 0, false, false}, {"inject_files", "deploy", 0, false, false},
-		{"execute_bootc_install", "deploy", 0, false, false},
+		{Step: "delete_configuration", Interface: "raid"}, {Step: "apply_configuration", Interface: "raid", ArgsInfo: raidArguments}, {Step: "create_configuration", Interface: "raid"},
+		{Step: "burnin_cpu", Interface: "deploy"}, {Step: "burnin_gpu", Interface: "deploy"}, {Step: "burnin_memory", Interface: "deploy"},
+		{Step: "burnin_network", Interface: "deploy"}, {Step: "write_image", Interface: "deploy"}, {Step: "inject_files", Interface: "deploy", ArgsInfo: fileArguments},
+		{Step: "execute_bootc_install", Interface: "deploy"},
 	},
 }
+
+// argument is what a step says of one of its arguments.
+func argument(required bool) map[string]any { return map[string]any{"required": required} }
+
+// Arguments of steps.
+var (
+	raidArguments = map[string]any{"raid_config": argument(true), "delete_existing": argument(false)}
+	fileArguments = map[string]any{"files": argument(false), "verify_ca": argument(false)}
+)
 
 // Content is what a machine's disk holds.
 type Content struct {

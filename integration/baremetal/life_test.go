@@ -81,6 +81,16 @@ func TestALife(t *testing.T) {
 			t.Fatalf("%v", node)
 		}
 	}
+	// comes waits for a state.
+	comes := func(state string) {
+		t.Helper()
+		c.Eventually("the node is "+state, 2*time.Minute, func(context.Context) error {
+			if o.does(&node, "node", "show", "m1"); node["provision_state"] != state {
+				return fmt.Errorf("it is %v: %v", node["provision_state"], node["last_error"])
+			}
+			return nil
+		})
+	}
 	// image says what is to be written, and written fails the test unless the machine
 	// has started from it.
 	image := func(name string) {
@@ -154,7 +164,29 @@ func TestALife(t *testing.T) {
 	written("first", "first-host")
 	o.refused("can not be performed on node", "node", "provide", "m1")
 
+	// A template that a trait calls has the ramdisk start anew, and the request has the node
+	// be held.
+	machine.Can("deploy", bmc.Step{Step: "prepare_disks", Interface: "deploy", RebootRequested: true})
+	o.does(nil, "deploy", "template", "create", "CUSTOM_SEEN", "--steps", `[{"interface": "deploy", "step": "prepare_disks", "args": {}, "priority": 85}]`)
 	image("second")
+	o.does(nil, "node", "set", "m1", "--instance-info", `traits=["CUSTOM_SEEN"]`)
+	deployed := len(machine.Did())
+	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`,
+		"--deploy-steps", `[{"interface": "deploy", "step": "erase_devices_metadata", "args": {}, "priority": 90}, {"interface": "power", "step": "hold", "args": {}, "priority": 50}]`)
+	comes("deploy hold")
+	if step := node["deploy_step"].(map[string]any); step["step"] != "hold" || node["driver_internal_info"].(map[string]any)["deploy_step_index"] != 5.0 || machine.Runs() != bmc.Ramdisk {
+		t.Errorf("it is held at %v, and runs %q: %v", step, machine.Runs(), node["driver_internal_info"])
+	}
+	if did := machine.Did()[deployed:]; !slices.Equal(did, []string{"erase_devices_metadata", "prepare_disks", "write_image"}) {
+		t.Errorf("it was deployed by %v", did)
+	}
+	o.does(nil, "node", "unhold", "m1")
+	comes("active")
+	is("active", "power on")
+	written("second", "second-host")
+	o.refused("node does not support this deploy step", "node", "rebuild", "m1", "--wait", "120",
+		"--deploy-steps", `[{"interface": "deploy", "step": "fly", "args": {}, "priority": 90}]`)
+	left()
 	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("second", "second-host")
@@ -220,12 +252,7 @@ func TestALife(t *testing.T) {
 		t.Errorf("it did %v, and the disk holds %+v", did, machine.Content())
 	}
 	o.does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "fly"}]`)
-	c.Eventually("the cleaning has failed", 2*time.Minute, func(context.Context) error {
-		if o.does(&node, "node", "show", "m1"); node["provision_state"] != "clean failed" {
-			return fmt.Errorf("it is in %v", node["provision_state"])
-		}
-		return nil
-	})
+	comes("clean failed")
 	if text := fmt.Sprint(node["last_error"]); !strings.Contains(text, "node does not support this clean step: {'interface': 'deploy', 'step': 'fly'}") || node["maintenance"] != false {
 		t.Errorf("%s, %v", text, node["maintenance"])
 	}

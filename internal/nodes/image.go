@@ -3,6 +3,7 @@ package nodes
 // What instance_info says of the image that a node is deployed with.
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 )
 
 // imageTypes are what an image may say that it is.
@@ -69,6 +72,15 @@ func (i Info) Traits() ([]string, error) {
 		return nil, i.invalid("Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s", i.node.UUID, strings.Join(missing, ", "))
 	}
 	return traits, nil
+}
+
+// Templates are the deploy templates that they call. Errors: as Traits.
+func (i Info) Templates(ctx context.Context, q store.Queryer) ([]*baremetal.DeployTemplate, error) {
+	traits, err := i.Traits()
+	if err != nil || len(traits) == 0 {
+		return nil, err
+	}
+	return baremetal.TemplatesOf(ctx, q, traits)
 }
 
 func (i Info) missing(format string, args ...any) error {

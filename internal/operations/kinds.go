@@ -255,6 +255,8 @@ const (
 	StepTearDown = "tear-down"
 	// StepClean is a step of cleaning.
 	StepClean = "clean"
+	// StepDeploy is a step of a deployment before the node starts from its disk for good.
+	StepDeploy = "deploy"
 	// StepService is a step of the service of a node that has an instance.
 	StepService = "service"
 	// StepRescue is the end of a ramdisk's listening to anybody but who has its password.
@@ -330,8 +332,8 @@ var specs = []Spec{
 	{Kind: NodePower, Resource: Node, Verb: "power", Exclusive: true, PointOfNoReturn: StepPower, Steps: []string{StepPower}, Deadline: 24 * time.Hour},
 	{Kind: NodeCommand, Resource: Node, Verb: "command", Exclusive: true, PointOfNoReturn: StepCommand, Steps: []string{StepCommand}, Deadline: time.Hour},
 	{Kind: NodeManage, Resource: Node, Verb: "manage", Exclusive: true, Steps: []string{StepVerify}, Deadline: 10 * time.Minute},
-	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
-	{Kind: NodeRebuild, Resource: Node, Verb: "rebuild", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepPrepare, StepImage, StepStart}, Deadline: 8 * time.Hour},
+	{Kind: NodeDeploy, Resource: Node, Verb: "deploy", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepDeploy, StepStart}, Deadline: cleanDeadline},
+	{Kind: NodeRebuild, Resource: Node, Verb: "rebuild", Exclusive: true, PointOfNoReturn: StepStart, Steps: []string{StepDeploy, StepStart}, Deadline: cleanDeadline},
 	{Kind: NodeUndeploy, Resource: Node, Verb: "undeploy", Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepTearDown, StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeProvide, Resource: Node, Verb: "provide", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},
 	{Kind: NodeClean, Resource: Node, Verb: "clean", Exclusive: true, Steps: []string{StepClean}, Deadline: cleanDeadline},

@@ -1,7 +1,7 @@
 package provision
 
-// Steps: the pieces of work that cleaning and service are made of, and how those that a
-// user gives are held against those that a node's interfaces have.
+// Steps: the pieces of work that cleaning, deployments and service are made of, and how
+// those that a user gives are held against those that a node's interfaces have.
 
 import (
 	"cmp"
@@ -16,28 +16,44 @@ type Phase string
 // The phases.
 const (
 	PhaseClean   Phase = "clean"
+	PhaseDeploy  Phase = "deploy"
 	PhaseService Phase = "service"
 )
 
 // Phases gives every phase.
-func Phases() []Phase { return []Phase{PhaseClean, PhaseService} }
+func Phases() []Phase { return []Phase{PhaseClean, PhaseDeploy, PhaseService} }
 
-// serviced are the states of a node in service.
-var serviced = []State{Servicing, ServiceWait, ServiceHold, ServiceFailed}
+// ofPhase are the states of a node in a phase; in every other state it is cleaned, if
+// anything.
+var ofPhase = map[Phase][]State{
+	PhaseDeploy:  {Deploying, DeployWait, DeployHold, DeployFailed},
+	PhaseService: {Servicing, ServiceWait, ServiceHold, ServiceFailed},
+}
 
 // Phase is that of a node in the state, if it is in any.
 func (s State) Phase() Phase {
-	if slices.Contains(serviced, s) {
-		return PhaseService
+	for _, p := range Phases() {
+		if slices.Contains(ofPhase[p], s) {
+			return p
+		}
 	}
 	return PhaseClean
 }
 
 // List and Index are where driver_internal_info has a phase's steps, and which of them is
-// being done; Column is the node's that shows that one.
+// being done; Given is where it has those that a user gives, if they are not the whole
+// list; Column is the node's that shows the one that is being done.
 func (p Phase) List() string   { return string(p) + "_steps" }
+func (p Phase) Given() string  { return "user_" + p.List() }
 func (p Phase) Index() string  { return string(p) + "_step_index" }
 func (p Phase) Column() string { return string(p) + "_step" }
+
+// reboots are where driver_internal_info says that the node is started anew at the end of
+// the step that is being done.
+var reboots = map[Phase]string{PhaseClean: "cleaning_reboot", PhaseDeploy: "deployment_reboot", PhaseService: "servicing_reboot"}
+
+// Reboot is the phase's place among them.
+func (p Phase) Reboot() string { return reboots[p] }
 
 // Step is a piece of work that an interface of a node has.
 type Step struct {
@@ -49,8 +65,12 @@ type Step struct {
 	Abortable bool
 	// Ramdisk says that the node's ramdisk has to run meanwhile.
 	Ramdisk bool
+	// Reboots says that the node is started anew at its end.
+	Reboots bool
 	// Args are the arguments that it takes, with whether it needs each.
 	Args map[string]bool
+	// Told are those that it is given, as they are stored; nil for none.
+	Told any
 }
 
 // ID is how a step is named.
@@ -81,6 +101,15 @@ const MaxWait = 30
 // bySettings are the steps of Redfish's BIOS interface.
 var bySettings = []Step{{Name: "apply_configuration", Args: map[string]bool{"settings": true}}, {Name: "factory_reset"}}
 
+// abortable are steps that may be stopped half-way.
+func abortable(all []Step) []Step {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Abortable = true
+	}
+	return all
+}
+
 // conducted are the steps of each implementation of an interface that conductors
 // carry out (contracts: steps.json, out_of_band).
 var conducted = map[Phase]map[string]map[string][]Step{
@@ -92,6 +121,10 @@ var conducted = map[Phase]map[string]map[string][]Step{
 			{Name: "factory_reset", Ramdisk: true},
 		}, "redfish": bySettings},
 		"firmware": {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+	},
+	PhaseDeploy: {
+		"deploy": {"direct": abortable(byAgent), "fake": abortable(byAgent[:1]), "noop": abortable(byAgent[:1])},
+		"bios":   {"redfish": abortable(bySettings)},
 	},
 	PhaseService: {
 		"vendor": {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
@@ -154,33 +187,60 @@ func Automated(steps []Step) []Step {
 // Wanted is a step as a user asks for it.
 type Wanted struct {
 	Interface, Name string
-	Args            []string
+	// Args are the names of its arguments, Told is as in Step.
+	Args []string
+	Told any
+	// Priority is its place in a deployment; 0 leaves it out.
+	Priority int
 	// Printed is how refusals print it.
 	Printed string
 }
 
+// Ramdisk is what is known of a node's ramdisk when steps are held against what the
+// node has.
+type Ramdisk string
+
+const (
+	// RamdiskAsked: what it has is known.
+	RamdiskAsked Ramdisk = "asked"
+	// RamdiskLater: it will say what it has, and what nobody else has may be among that.
+	RamdiskLater Ramdisk = "later"
+	// RamdiskNever: it isn't to be booted, and what needs it is refused.
+	RamdiskNever Ramdisk = "never"
+)
+
 // Fit holds the steps that a user asks for in a phase against those that the node has,
-// and gives them as they are to be done, or what is wrong with each; noRamdisk refuses
-// those that need one.
-func (p Phase) Fit(wanted []Wanted, has []Step, noRamdisk bool) (steps []Step, wrong []string) {
+// and gives them as they are to be done, or what is wrong with each.
+func (p Phase) Fit(wanted []Wanted, has []Step, ramdisk Ramdisk) (steps []Step, wrong []string) {
 	for _, w := range wanted {
 		if Reserved(w.Name) {
-			steps = append(steps, Step{Interface: w.Interface, Name: w.Name})
+			steps = append(steps, Step{Interface: w.Interface, Name: w.Name, Priority: w.Priority, Told: w.Told})
 			continue
 		}
 		i := slices.IndexFunc(has, func(s Step) bool { return s.Interface == w.Interface && s.Name == w.Name })
-		if i < 0 {
+		switch {
+		case i >= 0:
+		case ramdisk == RamdiskLater && p == PhaseDeploy:
+			continue
+		default:
 			wrong = append(wrong, fmt.Sprintf("node does not support this %s step: %s", p, w.Printed))
 			continue
 		}
-		wrong = append(wrong, w.against(p, has[i], noRamdisk)...)
-		steps = append(steps, has[i])
+		wrong = append(wrong, w.against(p, has[i], ramdisk)...)
+		s := has[i]
+		if s.Told = w.Told; p == PhaseDeploy {
+			s.Priority = w.Priority
+		}
+		steps = append(steps, s)
+	}
+	if p == PhaseDeploy {
+		wrong = append(wrong, twice(steps)...)
 	}
 	return steps, wrong
 }
 
 // against is what is wrong with what is wanted of a phase's step.
-func (w Wanted) against(p Phase, s Step, noRamdisk bool) (wrong []string) {
+func (w Wanted) against(p Phase, s Step, ramdisk Ramdisk) (wrong []string) {
 	var unexpected, missing []string
 	for _, arg := range w.Args {
 		if _, takes := s.Args[arg]; !takes {
@@ -194,14 +254,18 @@ func (w Wanted) against(p Phase, s Step, noRamdisk bool) (wrong []string) {
 	}
 	slices.Sort(unexpected)
 	slices.Sort(missing)
+	done := p != PhaseDeploy || w.Priority > 0
 	if len(unexpected) > 0 {
 		wrong = append(wrong, fmt.Sprintf("%s step %s has these unexpected arguments: %s", p, w.Printed, strings.Join(unexpected, ", ")))
 	}
-	if len(missing) > 0 {
+	if done && len(missing) > 0 {
 		wrong = append(wrong, fmt.Sprintf("%s step %s is missing these required arguments: %s", p, w.Printed, strings.Join(missing, ", ")))
 	}
-	if noRamdisk && s.Ramdisk {
+	if ramdisk == RamdiskNever && s.Ramdisk {
 		wrong = append(wrong, fmt.Sprintf("%s step %s requires booting a ramdisk", p, w.Printed))
+	}
+	if done && p == PhaseDeploy && s.ID() == StepDeploy {
+		wrong = append(wrong, fmt.Sprintf("deploy step %s on interface %s is a core step and cannot be overridden by user steps. It may be disabled by setting the priority to 0", s.Name, s.Interface))
 	}
 	return wrong
 }

@@ -32,8 +32,9 @@ type NodeStep struct {
 	Args json.RawMessage `json:"args,omitempty"`
 	// RebootRequested says that the ramdisk has to start anew after it.
 	RebootRequested bool `json:"reboot_requested,omitempty"`
-	// Abortable says that nothing is broken if it is cut short.
-	Abortable bool `json:"abortable,omitempty"`
+	// Abortable says whether nothing is broken if it is cut short; nil is as the phase has
+	// it.
+	Abortable *bool `json:"abortable,omitempty"`
 	// ArgsInfo are the arguments that it takes.
 	ArgsInfo map[string]NodeArgument `json:"argsinfo,omitempty"`
 }
@@ -72,19 +73,21 @@ type AgentCommandIn struct {
 	Row *int `json:"row,omitempty"`
 }
 
-// CleanPlanIn asks by what a node is cleaned, or serviced.
+// CleanPlanIn asks by what a node is cleaned, deployed or serviced.
 type CleanPlanIn struct {
 	Fence Fence `json:"fence"`
 	// Phase is which; empty is cleaning.
 	Phase AgentPhase `json:"phase,omitempty"`
 	// Asked says that a user has asked for the steps that the node's row has; otherwise
-	// they are those that are due.
+	// they are those that are due. A deployment is made of both.
 	Asked bool `json:"asked,omitempty"`
 }
 
 // CleanPlanOut are the steps, in their order.
 type CleanPlanOut struct {
 	Steps []CleanStep `json:"steps,omitempty"`
+	// Index is where among those of a deployment the one is that is being done.
+	Index int `json:"index,omitempty"`
 }
 
 // FinalizeRescue has a ramdisk be one that rescues: it has the password that is kept
@@ -125,9 +128,9 @@ type AgentActivities interface {
 	// Command: errors as Steps, and Conflict (code AgentCommandFailed) with what the
 	// ramdisk says went wrong.
 	Command(context.Context, AgentCommandIn) (AgentCommandOut, error)
-	// CleanPlan writes in the node's row what it is cleaned or serviced by: what its
-	// interfaces have, and what its ramdisk has. Errors: as Steps, and Invalid (a step that was asked for
-	// isn't there).
+	// CleanPlan writes in the node's row what it is cleaned, deployed or serviced by: what
+	// its interfaces have, and what its ramdisk has. Errors: as Steps, and Invalid (a step
+	// that was asked for isn't there).
 	CleanPlan(context.Context, CleanPlanIn) (CleanPlanOut, error)
 	// Settle makes what the node's ramdisk has found the node's, its ports' and its
 	// inventory; what has become theirs already stays. It needs no ramdisk. Errors: Invalid
@@ -162,7 +165,8 @@ func (agentSteps) Command(ctx workflow.Context, group string, in AgentCommandIn)
 	return call[AgentCommandOut](ctx, agentCommand, ConductorQueue(group), in)
 }
 
-// CleanPlan says by what a node is cleaned or serviced, by a conductor of its group.
+// CleanPlan says by what a node is cleaned, deployed or serviced, by a conductor of its
+// group.
 func (agentSteps) CleanPlan(ctx workflow.Context, group string, in CleanPlanIn) (CleanPlanOut, error) {
 	return call[CleanPlanOut](ctx, agentCleanPlan, ConductorQueue(group), in)
 }

@@ -1,7 +1,7 @@
 package steps
 
-// Family bmc: the steps of cleaning and of service that a node's management controller
-// does.
+// Family bmc: the steps of cleaning, of deployments and of service that a node's
+// management controller does.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// CleanInput is what a request for cleaning or service has found. The steps themselves are in
+// CleanInput is what a request for cleaning, a deployment or service has found. The steps themselves are in
 // the node's row, with their arguments.
 type CleanInput struct {
 	// Ramdisk has the node's ramdisk be booted, and asked for the steps that it has.
@@ -26,6 +26,8 @@ type CleanStep struct {
 	// Seconds is how long a step that waits by the clock does so; 0 waits for the
 	// ramdisk.
 	Seconds int `json:"seconds,omitempty"`
+	// Reboots says that the node is started anew at its end.
+	Reboots bool `json:"reboot_requested,omitempty"`
 }
 
 // CleanStepIn names one of the steps in the row of the fenced operation's node.
@@ -43,7 +45,7 @@ type CleanStepIn struct {
 // CleanStepOut says that a step was done, or how far it has come.
 type CleanStepOut struct{ Effect }
 
-// CleanActivities are those of the BMC family about cleaning and service.
+// CleanActivities are those of the BMC family about the steps of a phase.
 type CleanActivities interface {
 	// CleanStep: errors Invalid (the node's interface has no such step, or its BMC refuses
 	// it), Unavailable, Superseded.

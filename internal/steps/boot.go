@@ -24,6 +24,8 @@ type BootClearIn struct {
 	Fence Fence `json:"fence"`
 	// Disk has it start from its disk from now on.
 	Disk bool `json:"disk,omitempty"`
+	// Runs says that a ramdisk runs on, of which what is known is kept.
+	Runs bool `json:"runs,omitempty"`
 	// PowerState is what the node was found with before, for its row; empty leaves that.
 	PowerState string `json:"power_state,omitempty"`
 }
@@ -36,8 +38,8 @@ type BootActivities interface {
 	// Invalid (the row doesn't say what is booted, or the BMC refuses), Unavailable,
 	// Superseded.
 	Ramdisk(context.Context, BootRamdiskIn) (struct{}, error)
-	// Clear is the undo: nothing is in the drive, no file of the node's is served, and
-	// nothing is known of a ramdisk. Errors: as Ramdisk.
+	// Clear is the undo: nothing is in the drive, and, unless a ramdisk runs on, no file of
+	// the node's is served, and nothing is known of one. Errors: as Ramdisk.
 	Clear(context.Context, BootClearIn) (struct{}, error)
 	// Vacate: nothing is known of an instance on the node. Errors: Superseded.
 	Vacate(context.Context, NodeIn) (struct{}, error)

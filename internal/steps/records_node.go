@@ -33,9 +33,11 @@ type NodeBrief struct {
 	DisablePowerOff bool `json:"disable_power_off,omitempty"`
 	// Retired says that nobody will have it again.
 	Retired bool `json:"retired,omitempty"`
-	// Steps are what it is cleaned or serviced by, StepIndex is the one that is being done.
+	// Steps are what it is cleaned, deployed or serviced by, StepIndex is the one that is
+	// being done, and Rebooting says that its ramdisk goes at the end of that.
 	Steps     []CleanStep `json:"steps,omitempty"`
 	StepIndex int         `json:"step_index,omitempty"`
+	Rebooting bool        `json:"rebooting,omitempty"`
 	// StepsBegun says that they are known, and the first has begun.
 	StepsBegun bool `json:"steps_begun,omitempty"`
 	// Awaited says that another operation waits for it.
@@ -50,6 +52,8 @@ type NodeMove struct {
 	// StepIndex is which of its steps is being done; nil leaves it, one beyond the
 	// last is none.
 	StepIndex *int `json:"step_index,omitempty"`
+	// Rebooting is as in NodeBrief; it is left with StepIndex.
+	Rebooting bool `json:"rebooting,omitempty"`
 }
 
 // NodeOutcome is what a finished operation makes true of a node's row. A nil

@@ -50,7 +50,7 @@ func Clean(ctx workflow.Context, ref steps.Ref) error {
 // byCleaning is what a node's steps are done for.
 var byCleaning = &work{
 	phase: steps.AgentClean, step: operations.StepClean, works: provision.Cleaning, waits: provision.CleanWait, holds: provision.CleanHold,
-	fault: provision.CleanFailure, doing: "cleaning", of: "cleaning",
+	fault: provision.CleanFailure, doing: "cleaning", of: "cleaning", silent: ramdiskSilent, broken: stepBroken,
 	givenUp: faults.New(faults.Conflict, "NodeCleaningFailure", "The cleaning had failed, and the ramdisk was being taken away, when the operation was interrupted"),
 }
 

@@ -1,35 +1,40 @@
 package node
 
 // Deploy writes an image to a node's disk and has the node start from it; what was on
-// that before is gone.
+// that before is gone. It is a list of steps in the node's row, each at its priority: those
+// of the node's interfaces, the core among them, which boots the ramdisk; the ramdisk's;
+// and those of deploy templates and of the request. The request has written there what is
+// known of them, and the core, once it has asked the ramdisk, all of them.
 //
 //	available ──deploy───┐
-//	active ─────rebuild──┴► deploying ◄──► wait call-back
-//	                          │ │
-//	                          │ └──► active
-//	                          └──► deploy failed: failed, cancelled, lost before it starts from its disk
+//	active ─────rebuild──┴► deploying ──────────────────► active
+//	                         │  ▲  ▲
+//	                    wait ▼  │  │ unhold
+//	            wait call-back ┘  └ deploy hold ◄── hold
+//	any of them ──► deploy failed: failed, aborted, cancelled, lost before it starts from
+//	                its disk for good
 //
 // Point of no return: the step start. A cancel that comes later is noted, and the
 // node is started.
 //
 //	step     before it                        after it
-//	prepare  nothing has been changed         the node runs its ramdisk, which has called back
-//	image    the same                         the image is on the disk, with the config drive
-//	start    the same                         the node starts from its disk, now and later
+//	deploy   nothing has been changed         each step is done, once, in its order; which
+//	                                          one is in the row before it begins; the image
+//	                                          is on the disk, with the config drive
+//	start    the same; cancelled, the node    the node starts from its disk, now and later;
+//	         is off, and deploy failed        if no step is to turn it on, it is off
 //	finish   the same                         active
 //
 //	effect   undo
 //	ramdisk  the node is turned off, the medium is ejected, what it starts from is its
 //	         own again, and nothing is served
 //
-// A disk that has been written stays so: of an available node nothing is promised, and
-// an instance that is rebuilt has been given up.
+// The step that starts the node is done at its place among others, if others come after
+// it, and is taken back if one of those fails. Steps are brought to their ends, and runs go
+// on, as in Clean. A disk that has been written stays so: of an available node nothing is
+// promised, and an instance that is rebuilt has been given up.
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/faults"
@@ -39,99 +44,135 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
-// Deploy is the workflow of operations.NodeDeploy and NodeRebuild.
-func Deploy(ctx workflow.Context, ref steps.Ref) error {
-	return transition(ctx, ref, deploy, "Deploy operation aborted")
+// byDeployment is what a node's steps are done for.
+var byDeployment = &work{
+	phase: steps.AgentDeploy, step: operations.StepDeploy, works: provision.Deploying, waits: provision.DeployWait, holds: provision.DeployHold,
+	own: map[string]func(*runner) error{
+		provision.StepDeploy:        (*runner).core,
+		provision.StepPrepareBoot:   (*runner).prepareBoot,
+		provision.StepTearDownAgent: (*runner).tearDownAgent,
+		provision.StepTenantNetwork: func(*runner) error { return nil }, // it is in them already
+		provision.StepBootInstance:  func(r *runner) error { return bootInstance(r.Saga) },
+	},
+	last:   provision.StepBootInstance,
+	silent: func(*runner, string, *faults.Error) *faults.Error { return errTimeout },
+	broken: func(_ *runner, step string, f *faults.Error) *faults.Error {
+		if f.Code == "InstanceDeployFailure" {
+			return f // it says so itself
+		}
+		return faults.New(f.Kind, f.Code, "Deploy step %s failed: %s.", step, f.Message)
+	},
+	givenUp: faults.New(faults.Conflict, "InstanceDeployFailure", "The deployment had failed, and the ramdisk was being taken away, when the operation was interrupted"),
 }
 
-func deploy(s *saga.Saga) (*steps.NodeOutcome, error) {
-	if s.Begun.Step != operations.StepStart && s.Begun.Node.DeployInterface != fakeDeploy {
-		if err := writeImage(s); err != nil {
-			return nil, deployFault(s, err)
-		}
+// Deploy is the workflow of operations.NodeDeploy and NodeRebuild.
+func Deploy(ctx workflow.Context, ref steps.Ref) error {
+	s, err := saga.Begin(ctx, ref, undos)
+	if s == nil {
+		return err
 	}
-	return startInstance(s)
+	r := newRunner(s, byDeployment)
+	if !s.Forward() {
+		err = r.all(true)
+	}
+	outcome := r.outcome(at(provision.Active), failed())
+	outcome.Cancelled = "Deploy operation aborted"
+	if err == nil {
+		outcome.Node, err = startInstance(s)
+	}
+	if err == nil && outcome.Node.PowerState == nil {
+		outcome.Node.PowerState = r.power
+	}
+	return s.Close(outcome, err)
 }
 
 // fakeDeploy is the deploy interface of machines that aren't there.
 const fakeDeploy = "fake"
 
-// pretend says that a machine that isn't there has been deployed.
-func pretend(s *saga.Saga) (*steps.NodeOutcome, error) {
-	if err := s.Step(operations.StepStart, shown(s, provision.Deploying)); err != nil {
-		return nil, deployFault(s, err)
+// core boots the ramdisk, if there is a machine, and has it say what the steps are.
+func (r *runner) core() error {
+	if r.Begun.Node.DeployInterface == fakeDeploy {
+		return nil
 	}
-	return at(provision.Active), nil
-}
-
-// writeImage boots the ramdisk and has it do what is to be done before the node
-// starts from its disk.
-func writeImage(s *saga.Saga) error {
-	if err := bootRamdisk(s, operations.StepPrepare, provision.Deploying, provision.DeployWait, steps.BootRamdiskIn{}); err != nil {
+	if err := bootRamdisk(r.Saga, r.work.step, r.works, r.waits, steps.BootRamdiskIn{}); err != nil {
 		return err
 	}
-	var offered steps.AgentStepsOut
-	err := onConductor(s, func(ctx workflow.Context) (err error) {
-		offered, err = steps.Agent.Steps(ctx, s.Begun.Node.Group, steps.AgentStepsIn{Fence: s.Fence, Phase: steps.AgentDeploy})
-		return err
-	})
-	if err == nil {
-		err = s.Step(operations.StepImage, shown(s, provision.Deploying))
-	}
-	if err != nil {
-		return err
-	}
-	for _, step := range deploySteps(offered.Steps) {
-		in := steps.AgentCommandIn{Name: "deploy/" + step.Interface + "." + step.Step, Phase: steps.AgentDeploy, Step: &step}
-		if _, err := tell(s, operations.StepImage, provision.Deploying, provision.DeployWait, in); err != nil {
-			f := saga.Reason(err)
-			if f.Kind == faults.Superseded || f.Code == saga.ErrCancelled.Code {
-				return err
-			}
-			return faults.Wrap(err, f.Kind, f.Code, "Agent returned error for deploy step %s.%s on node %s : %s.", step.Interface, step.Step, s.Begun.Node.ID, f.Message)
-		}
-	}
-	_, err = tell(s, operations.StepImage, provision.Deploying, provision.DeployWait, steps.AgentCommandIn{Name: "sync", Command: "standby.sync"})
+	plan, err := r.plan(true)
+	r.index = plan.Index
 	return err
 }
 
-// imageStep is the ramdisk's step that writes the image, at its place among others.
-var imageStep = steps.NodeStep{Interface: "deploy", Step: "write_image", Priority: 80}
+// prepareBoot has the node start from its disk the next time, whatever runs now.
+func (r *runner) prepareBoot() error {
+	return onConductor(r.Saga, func(ctx workflow.Context) error {
+		return steps.Boot.Clear(ctx, r.Begun.Node.Group, steps.BootClearIn{Fence: r.Fence, Disk: true, Runs: true})
+	})
+}
 
-// deploySteps are what the ramdisk does, in order: what it offers to do in each
-// deployment, and the image.
-func deploySteps(offered []steps.NodeStep) []steps.NodeStep {
-	all := []steps.NodeStep{imageStep}
-	for _, step := range offered {
-		if step.Priority > 0 && (step.Interface != imageStep.Interface || step.Step != imageStep.Step) {
-			all = append(all, step)
+// tearDownAgent turns the ramdisk off when everything is on the disk.
+func (r *runner) tearDownAgent() error {
+	if !r.rebooting(r.index) {
+		_, err := tell(r.Saga, r.work.step, r.works, r.waits, steps.AgentCommandIn{Name: "sync", Command: "standby.sync"})
+		if err == nil {
+			err = r.parts(r.index)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b steps.NodeStep) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(provision.Rank(a.Interface), provision.Rank(b.Interface)))
-	})
-	return all
+	if r.Begun.Node.DisablePowerOff {
+		return nil
+	}
+	return bringTo(r.Saga, "tear-down agent", provision.PowerOff)
 }
 
-// startInstance has the node start from its disk, now and later.
+// startInstance has the node start from its disk, now and later, if that is the step that
+// is left. The ramdisk is gone then, by that step or by now.
 func startInstance(s *saga.Saga) (*steps.NodeOutcome, error) {
-	if s.Begun.Node.DeployInterface == fakeDeploy {
-		return pretend(s)
-	}
-	if err := fromDisk(s, provision.Deploying); err != nil {
-		return nil, deployFault(s, err)
-	}
-	if err := s.Step(operations.StepStart, withoutRamdisk(s, provision.Deploying)); err != nil {
+	r := newRunner(s, byDeployment)
+	all := s.Begun.Node.Steps
+	starts := r.count() < len(all)
+	r.index = len(all)
+	if err := s.Step(operations.StepStart, shown(s, provision.Deploying)); err != nil {
 		return nil, err
 	}
-	return on(provision.Active), nil
+	now, err := at(provision.Active), error(nil)
+	switch {
+	case starts:
+		now, err = on(provision.Active), r.started()
+	case r.instanceRuns():
+		now.PowerState, err = r.seen()
+	case holds(s, operations.EffectRamdisk):
+		err = shutDownTo(s.Context(), s, "end", steps.BootClearIn{Fence: s.Fence, Disk: true})
+	}
+	if err == nil && holds(s, operations.EffectRamdisk) {
+		err = s.Step(operations.StepStart, withoutRamdisk(s, provision.Deploying))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return now, nil
 }
 
-// deployFault is what the user reads of a deployment that failed.
-func deployFault(s *saga.Saga, err error) error {
-	f := saga.Reason(err)
-	if f.Kind == faults.Superseded || f.Code == saga.ErrCancelled.Code || f.Code == errTimeout.Code || strings.HasPrefix(f.Message, "Agent returned error") {
+// seen is the power that the node is found with after the steps that follow its start.
+func (r *runner) seen() (*string, error) {
+	var seen steps.NodePowerOut
+	err := onConductor(r.Saga, func(ctx workflow.Context) (err error) {
+		seen, err = steps.BMC.Power(ctx, r.Begun.Node.Group, steps.NodePowerIn{Fence: r.Fence, Of: origin(r.Saga)})
 		return err
+	})
+	return &seen.PowerState, err
+}
+
+// started does the step that is left.
+func (r *runner) started() error {
+	if err := bootInstance(r.Saga); err != nil {
+		f := saga.Reason(err)
+		if f.Kind == faults.Superseded {
+			return err
+		}
+		said := r.broken(r, r.work.last, f)
+		return faults.Wrap(err, said.Kind, said.Code, "%s", said.Message)
 	}
-	return faults.Wrap(err, f.Kind, f.Code, "Failed to deploy node %s: %s", s.Begun.Node.ID, f.Message)
+	return nil
 }

@@ -2,8 +2,8 @@
 // service, one file each. They touch nothing but steps; what is done to a BMC is
 // done by a conductor of the node's group.
 //
-// Those that do steps which take days, cleaning and service, continue as new when their
-// history has grown long. The others don't: an operation on a node is a handful of steps,
+// Those that do steps which take days, cleaning, deployments and service, continue as new
+// when their history has grown long. The others don't: an operation on a node is a handful of steps,
 // and each look at a node that takes its time lasts for most of a minute.
 package node
 

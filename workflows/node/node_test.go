@@ -17,7 +17,7 @@ import (
 // powering is a node that is off and is to come to another power.
 func powering(target provision.Power, change ...func(*world)) func() *world {
 	return func() *world {
-		w := &world{power: provision.PowerOff, sent: map[string]bool{}}
+		w := &world{power: provision.PowerOff, sent: map[string]bool{}, toldIn: map[string]int{}}
 		w.Kind, w.Input = operations.NodePower, fmt.Appendf(nil, `{"target": %q, "timeout": 60000000000}`, target)
 		for _, f := range change {
 			f(w)
@@ -29,7 +29,7 @@ func powering(target provision.Power, change ...func(*world)) func() *world {
 // commanding is a node whose BMC is told something.
 func commanding(what steps.NodeCommand, change ...func(*world)) func() *world {
 	return func() *world {
-		w := &world{power: provision.PowerOff, sent: map[string]bool{}}
+		w := &world{power: provision.PowerOff, sent: map[string]bool{}, toldIn: map[string]int{}}
 		w.Kind, w.Input = operations.NodeCommand, fmt.Appendf(nil, `{"command": %q, "mode": "uefi"}`, what)
 		for _, f := range change {
 			f(w)
@@ -44,7 +44,7 @@ func settling(w *world) { w.restarts = 3 }
 // moving is a node on which an operation of a kind begins that shows it in a state.
 func moving(kind operations.Kind, state provision.State, change ...func(*world)) func() *world {
 	return func() *world {
-		w := &world{power: provision.PowerOff, sent: map[string]bool{}}
+		w := &world{power: provision.PowerOff, sent: map[string]bool{}, toldIn: map[string]int{}}
 		info, _ := provision.Lookup(state)
 		w.Kind, w.was = kind, provision.Position{State: state, Target: info.Target}
 		for _, f := range change {
@@ -54,9 +54,60 @@ func moving(kind operations.Kind, state provision.State, change ...func(*world))
 	}
 }
 
-// deploying is a node that an image is to be written to.
+// deploying is a node that an image is to be written to, by what each deployment does and
+// two steps that its ramdisk has.
 func deploying(change ...func(*world)) func() *world {
-	return moving(operations.NodeDeploy, provision.Deploying, change...)
+	return moving(operations.NodeDeploy, provision.Deploying, append([]func(*world){usually}, change...)...)
+}
+
+// rebuilding is one that has an image.
+func rebuilding(change ...func(*world)) func() *world {
+	return moving(operations.NodeRebuild, provision.Deploying, append([]func(*world){usually}, change...)...)
+}
+
+var usually = through("deploy", "early", "write_image", "late", "prepare_instance_boot", "tear_down_agent", "switch_to_tenant_network", "boot_instance")
+
+// through has a node be deployed by steps. Those of its BMC, and those that every
+// deployment has, are known before its ramdisk was asked; an exclamation mark has one start
+// the ramdisk anew.
+func through(names ...string) func(*world) {
+	return func(w *world) {
+		w.Input, w.steps, w.plan = []byte(`{}`), nil, nil
+		for _, name := range names {
+			plain := strings.TrimSuffix(name, "!")
+			step := steps.CleanStep{Interface: "vendor", Step: plain, Abortable: true, Reboots: plain != name}
+			known := true
+			switch id := "deploy." + plain; {
+			case byDeployment.own[id] != nil || id == provision.StepWriteImage:
+				step.Interface = "deploy"
+			case plain == "early" || plain == "late":
+				step.Interface, known = map[string]string{"early": "deploy", "late": "raid"}[plain], false
+			case plain == "bios":
+				step.Interface = plain
+			case plain == "pause":
+				step.Step, step.Seconds = provision.StepWait, 5
+			}
+			if w.plan = append(w.plan, step); known {
+				w.steps = append(w.steps, step)
+			}
+		}
+	}
+}
+
+// deploys says whether a world is of one, or of the recovery of one.
+func deploys(w *world) bool {
+	kind := w.Kind
+	if w.Recovers != nil {
+		kind = w.Recovers.Kind
+	}
+	return kind == operations.NodeDeploy || kind == operations.NodeRebuild
+}
+
+// known is a node whose ramdisk runs, and has said what it is deployed by; the last of
+// that is being done.
+func known(w *world) {
+	asked(w)
+	w.index = len(w.steps) - 1
 }
 
 // inspecting is a node of which somebody wants to know what it is made of.
@@ -91,8 +142,11 @@ func services(w *world) bool {
 
 // phaseOf is what the steps of a world's node are done for.
 func phaseOf(w *world) steps.AgentPhase {
-	if services(w) {
+	switch {
+	case services(w):
 		return steps.AgentService
+	case deploys(w):
+		return steps.AgentDeploy
 	}
 	return steps.AgentClean
 }
@@ -104,14 +158,16 @@ func emptied(w *world) {
 	w.was, w.vacant, w.power = provision.Position{State: provision.Cleaning, Target: provision.Available}, true, provision.PowerOff
 }
 
-// from has a node be cleaned by steps that its ramdisk has, one of its BMC's among them.
+// from has a node be cleaned by steps that its ramdisk has, one of its BMC's among them; an
+// exclamation mark is as in through.
 func from(names ...string) func(*world) {
 	return func(w *world) {
 		w.Input = []byte(`{"ramdisk": true}`)
 		w.plan = []steps.CleanStep{}
 		for _, name := range names {
-			plain := strings.TrimSuffix(name, "?")
-			step := steps.CleanStep{Interface: "deploy", Step: plain, Abortable: plain != name}
+			kept := strings.TrimSuffix(name, "?")
+			plain := strings.TrimSuffix(kept, "!")
+			step := steps.CleanStep{Interface: "deploy", Step: plain, Abortable: kept != name, Reboots: plain != kept}
 			if plain == "bmc" || plain == "bios" {
 				step.Interface = map[string]string{"bmc": "vendor", "bios": "bios"}[plain]
 			}
@@ -210,15 +266,29 @@ var scenes = []workflowtest.Scene[*world]{
 		Ends: "failed, enroll: Failed to get power state for node n. Error: it can't work"},
 	{Name: "lost when it was verified", World: moving(operations.NodeManage, provision.Verifying, lostAt(operations.StepVerify)),
 		Ends: "done, enroll: The manage was interrupted by an operator or a fault of the control plane and has been undone."},
-	{Name: "deployed slowly", World: deploying(busy), Ends: "done, power on, active"},
-	{Name: "deployed with an image that is wrong", World: deploying(func(w *world) { w.refuses = "deploy/deploy.write_image" }),
-		Ends: "failed, deploy failed: Agent returned error for deploy step deploy.write_image on node n : it can't work."},
+	{Name: "deployed slowly", World: deploying(busy), Ends: "done, power on, active [early write_image late]"},
+	{Name: "deployed with an image that is wrong", World: deploying(func(w *world) { w.refuses = "deploy/2 deploy.write_image" }),
+		Ends: "failed, deploy failed [early]: Agent returned error for deploy step deploy.write_image on node n : it can't work."},
 	{Name: "deployed with a ramdisk that is never heard", World: deploying(func(w *world) { w.silent = true }),
 		Ends: "failed, deploy failed: Timeout reached while waiting for callback for node"},
-	{Name: "deployed though it isn't there", World: deploying(func(w *world) { w.deploys = "fake" }), Ends: "done, active"},
-	{Name: "lost while its image was written", World: deploying(lostAt(operations.StepImage), booted),
+	{Name: "deployed by a ramdisk that can't be booted", World: deploying(broken), Ends: "failed, deploy failed: Deploy step deploy.deploy failed: it can't work."},
+	{Name: "deployed by what its ramdisk doesn't have", World: deploying(func(w *world) { w.plan = nil }), Ends: "failed, deploy failed: Deploy step deploy.deploy failed: it can't work."},
+	{Name: "deployed though it isn't there", World: deploying(through("deploy"), func(w *world) { w.deploys = "fake" }), Ends: "done, active"},
+	{Name: "deployed by nothing, though it isn't there", World: deploying(through("bmc", "power_on"), func(w *world) { w.deploys = "fake" }), Ends: "done, power on, active [bmc]"},
+	{Name: "deployed by a ramdisk that starts anew", World: deploying(through("deploy", "early!", "write_image", "late!", "prepare_instance_boot", "tear_down_agent", "boot_instance")),
+		Ends: "done, power on, active [early write_image late]"},
+	{Name: "deployed by its BMC, too", World: deploying(settling, through("bmc", "bios", "deploy", "bmc", "early", "write_image", "bios", "tear_down_agent", "boot_instance")),
+		Ends: "done, power on, active [bmc bios bmc early write_image bios]"},
+	{Name: "deployed, and held and waited for", World: deploying(through("hold", "deploy", "wait", "write_image", "pause", "tear_down_agent", "hold", "boot_instance")),
+		Ends: "done, power on, active [write_image]"},
+	{Name: "deployed, and changed once it runs its instance", World: deploying(settling, through("deploy", "write_image", "tear_down_agent", "boot_instance", "hold", "bios")),
+		Ends: "done, power on, active [write_image bios]"},
+	{Name: "deployed, and turned off once it runs its instance", World: deploying(through("deploy", "write_image", "tear_down_agent", "boot_instance", "power_off")),
+		Ends: "done, power off, active [write_image]"},
+	{Name: "deployed, and not started", World: deploying(through("deploy", "write_image")), Ends: "done, active [write_image]"},
+	{Name: "lost while its image was written", World: deploying(lostAt(operations.StepDeploy), booted),
 		Ends: "done, deploy failed: The deploy was interrupted by an operator or a fault of the control plane and has been undone."},
-	{Name: "lost when it was started", World: deploying(lostAt(operations.StepStart), booted), Ends: "done, power on, active"},
+	{Name: "lost when it was started", World: deploying(lostAt(operations.StepStart), known), Ends: "done, power on, active"},
 	{Name: "inspected", World: inspecting(), Ends: "done, manageable"},
 	{Name: "inspected though it isn't there", World: inspecting(func(w *world) { w.inspects = fakeInspect }), Ends: "done, manageable"},
 	{Name: "inspected, with a BMC that says nothing", World: inspecting(blind), Ends: "failed, inspect failed: it can't work"},
@@ -235,8 +305,8 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost when what was found was settled", World: discovering(lostAt(operations.StepSettle), func(w *world) { w.found = true }), Ends: "done, manageable [settled]"},
 	{Name: "lost when it was inspected", World: inspecting(lostAt(operations.StepInspect)),
 		Ends: "done, inspect failed: The inspect was interrupted by an operator or a fault of the control plane and has been undone."},
-	{Name: "rebuilt", World: moving(operations.NodeRebuild, provision.Deploying), Ends: "done, power on, active"},
-	{Name: "lost when it was rebuilt", World: moving(operations.NodeRebuild, provision.Deploying, lostAt(operations.StepImage), booted),
+	{Name: "rebuilt", World: rebuilding(), Ends: "done, power on, active [early write_image late]"},
+	{Name: "lost when it was rebuilt", World: rebuilding(lostAt(operations.StepDeploy), booted),
 		Ends: "done, deploy failed: The rebuild was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "undeployed", World: undeploying(slow, by("a", "b?")), Ends: "done, available [a b]"},
 	{Name: "undeployed though it isn't there", World: undeploying(func(w *world) { w.deploys = "fake" }), Ends: "done, available"},
@@ -263,6 +333,7 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "provided without steps", World: moving(operations.NodeProvide, provision.Cleaning, by()), Ends: "done, available"},
 	{Name: "provided", World: moving(operations.NodeProvide, provision.Cleaning, by("a", "b?")), Ends: "done, available [a b]"},
 	{Name: "provided by its ramdisk", World: moving(operations.NodeProvide, provision.Cleaning, busy, from("a?", "bmc", "b")), Ends: "done, available [a bmc b]"},
+	{Name: "provided by a ramdisk that starts anew", World: moving(operations.NodeProvide, provision.Cleaning, from("a!", "b!?", "c")), Ends: "done, available [a b c]"},
 	{Name: "provided by a ramdisk that has nothing to do", World: moving(operations.NodeProvide, provision.Cleaning, from()), Ends: "done, available"},
 	{Name: "cleaned by its ramdisk", World: moving(operations.NodeClean, provision.Cleaning, manual, from("a", "wait", "hold", "b?")), Ends: "done, manageable [a b]"},
 	{Name: "cleaned by what its ramdisk doesn't have", World: moving(operations.NodeClean, provision.Cleaning, manual, from(), func(w *world) { w.plan = nil }),
@@ -291,6 +362,7 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost when it was cleaned", World: moving(operations.NodeClean, provision.CleanWait, manual, by("a"), lostAt(operations.StepClean)),
 		Ends: "done, clean failed: The clean was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "serviced by its ramdisk", World: servicing(busy, from("a?", "bmc", "b")), Ends: "done, power on, active [a bmc b]"},
+	{Name: "serviced by a ramdisk that starts anew", World: servicing(from("a!?", "b!")), Ends: "done, power on, active [a b]"},
 	{Name: "serviced and held", World: servicing(from("a", "wait", "hold", "b?")), Ends: "done, power on, active [a b]"},
 	{Name: "serviced by its BMC", World: servicing(by("a?", "hold", "pause", "trigger_servicewait", "b")), Ends: "done, active [a b]"},
 	{Name: "serviced by its power", World: servicing(by("power_on", "reboot", "power_off")), Ends: "done, power off, active"},
@@ -324,13 +396,14 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 			byRequest := strings.Contains(end, ": By request, the service operation was aborted")
 			return !resumed(w) && strings.HasPrefix(end, "cancelled") && strings.Contains(end, ", active") == byRequest
 		}
-		late := w.disk || w.Kind == operations.NodeRescue && w.entered || step == "records.Finish"
+		late := w.disk && (!deploys(w) || resumed(w)) || w.Kind == operations.NodeRescue && w.entered || step == "records.Finish"
 		ends := w.Spec().PointOfNoReturn != "" && (w.Kind != operations.NodeInspect || w.inspects == agentInspect)
 		beyond := w.Kind == operations.NodePower && step == "bmc.Power" || ends && late || w.Spec().Forward()
 		return !beyond && strings.HasPrefix(end, "cancelled")
 	}
 	if strings.HasPrefix(s.Name, "the workflow is lost") && (strings.HasPrefix(end, "failed, clean failed") && strings.HasSuffix(end, ": "+byCleaning.givenUp.Message) ||
-		strings.HasPrefix(end, "failed, service failed") && strings.HasSuffix(end, ": "+inService.givenUp.Message)) {
+		strings.HasPrefix(end, "failed, service failed") && strings.HasSuffix(end, ": "+inService.givenUp.Message) ||
+		strings.HasPrefix(end, "failed, deploy failed") && strings.HasSuffix(end, ": "+byDeployment.givenUp.Message)) {
 		return true
 	}
 	// One that is lost while its failure is undone fails by what it finds.
@@ -361,8 +434,8 @@ func TestEvery(t *testing.T) {
 // A ramdisk that can't be taken away is owed by the conductors of its node's group.
 func TestADeadBMC(t *testing.T) {
 	t.Parallel()
-	w := play.Told(t, deploying(func(w *world) { w.refuses, w.dies = "deploy/deploy.write_image", true })())
-	if want := "failed, deploy failed: Agent returned error for deploy step deploy.write_image on node n : it can't work."; w.End() != want || !w.medium {
+	w := play.Told(t, deploying(func(w *world) { w.refuses, w.dies = "deploy/2 deploy.write_image", true })())
+	if want := "failed, deploy failed [early]: Agent returned error for deploy step deploy.write_image on node n : it can't work."; w.End() != want || !w.medium {
 		t.Errorf("%s", w)
 	}
 }

@@ -102,6 +102,11 @@ func fromDisk(s *saga.Saga, works provision.State) error {
 	if err := s.Step(operations.StepStart, shown(s, works)); err != nil {
 		return err
 	}
+	return bootInstance(s)
+}
+
+// bootInstance does that under the step that the story is in.
+func bootInstance(s *saga.Saga) error {
 	err := onConductor(s, func(ctx workflow.Context) error {
 		return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence, Disk: true})
 	})
@@ -214,7 +219,11 @@ func clearRamdisk(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error
 
 // shutDown is that, as an act of a name.
 func shutDown(ctx workflow.Context, s *saga.Saga, name string) error {
-	in := steps.BootClearIn{Fence: s.Fence}
+	return shutDownTo(ctx, s, name, steps.BootClearIn{Fence: s.Fence})
+}
+
+// shutDownTo is that with a word on what the node starts from afterwards.
+func shutDownTo(ctx workflow.Context, s *saga.Saga, name string, in steps.BootClearIn) error {
 	if !s.Begun.Node.DisablePowerOff {
 		found, err := changePowerIn(ctx, s, name, steps.NodePowerInput{Target: string(provision.PowerOff), Timeout: changeTime})
 		if err != nil {

@@ -1,8 +1,9 @@
 package node
 
-// How a node's steps are done, whatever they are done for: cleaning or service. They are
-// a list in the node's row. The request has written them there, unless the node's ramdisk
-// has some: then it is booted first, and asked for them.
+// How a node's steps are done, whatever they are done for: cleaning, a deployment or
+// service. They are a list in the node's row. The request has written them there, unless
+// the node's ramdisk has some: then it is booted first, and asked for them; in a deployment
+// one of the steps does that.
 
 import (
 	"fmt"
@@ -24,10 +25,16 @@ type work struct {
 	// step is the operation's meanwhile; the others are where the node is.
 	step                string
 	works, waits, holds provision.State
+	// own are steps that are nobody's but the operation's, by their names.
+	own map[string]func(*runner) error
+	// last is the step that, as the last of all, belongs to what comes after them.
+	last string
 	// fault is the node's if one of the steps has failed.
 	fault string
-	// doing and of are how faults call it.
-	doing, of string
+	// doing and of are how faults call it; silent is the verdict on a ramdisk that wasn't
+	// heard of for too long at a step, and broken on a step that a BMC didn't do.
+	doing, of      string
+	silent, broken func(r *runner, step string, f *faults.Error) *faults.Error
 	// givenUp is the verdict of a run from nothing that finds it given up, for a reason
 	// that is in the operation's events: the ramdisk may be gone already.
 	givenUp *faults.Error
@@ -39,6 +46,8 @@ type runner struct {
 	*work
 	// at is the step that is being done; nil before the first and after the last.
 	at *steps.CleanStep
+	// index is where that one is in the list.
+	index int
 	// power is what it was found with last; nil if no step has changed that.
 	power *string
 	// heard is when a step has heard of its ramdisk last.
@@ -76,7 +85,7 @@ func (r *runner) all(asked bool) error {
 		return faults.New(faults.Invalid, r.givenUp.Code, "%s", in.Refused)
 	case r.Forward() && r.Cancelled():
 		return saga.ErrCancelled
-	case in.Ramdisk && r.Begun.Step == operations.StepUndo:
+	case r.Begun.Step == operations.StepUndo && (in.Ramdisk || r.hadRamdisk()):
 		if i := r.Begun.Node.StepIndex; i < len(r.Begun.Node.Steps) {
 			r.at = &r.Begun.Node.Steps[i]
 		}
@@ -86,24 +95,39 @@ func (r *runner) all(asked bool) error {
 			return err
 		}
 	}
-	for i := r.Begun.Node.StepIndex; i < len(r.Begun.Node.Steps); i++ {
+	for i := r.Begun.Node.StepIndex; i < r.count(); i++ {
 		step := &r.Begun.Node.Steps[i]
 		if step.Step != provision.StepHold {
 			if err := r.move(r.works, i); err != nil {
 				return err
 			}
 		}
-		r.at = step
+		r.at, r.index = step, i
 		if err := r.do(i); err != nil {
 			return r.stepFault(err)
 		}
+		i = r.index // of a list that may be another one
 	}
 	// One that was asked to end during the last step isn't done.
-	if err := r.move(r.works, len(r.Begun.Node.Steps)); err != nil {
+	if err := r.move(r.works, r.count()); err != nil {
 		return err
 	}
 	r.at = nil
 	return nil
+}
+
+// instanceRuns says whether the node runs its instance already, whatever else is done.
+func (r *runner) instanceRuns() bool {
+	return slices.ContainsFunc(r.Begun.Node.Steps[:r.index], func(s steps.CleanStep) bool { return stepID(s) == r.work.last })
+}
+
+// count is how many steps are done before what comes after them.
+func (r *runner) count() int {
+	all := r.Begun.Node.Steps
+	if n := len(all); n > 0 && stepID(all[n-1]) == r.work.last {
+		return n - 1
+	}
+	return len(all)
 }
 
 // ask boots the node's ramdisk, and has it say what the node's steps are.
@@ -114,36 +138,46 @@ func (r *runner) ask(asked bool) error {
 	case workflow.IsContinueAsNewError(err):
 		return err
 	case f.Code == errTimeout.Code:
-		return r.silentWhile("{}")
+		return r.silent(r, "{}", f)
 	case f.Kind == faults.Superseded || isCancel(err):
 		return err
 	default:
 		return faults.Wrap(err, f.Kind, f.Code, "Failed to prepare node %s for %s: %s", r.Begun.Node.ID, r.of, f.Message)
 	}
-	var plan steps.CleanPlanOut
+	_, err = r.plan(asked)
+	return err
+}
+
+// plan has the ramdisk say what the node's steps are, which the row has from then on.
+func (r *runner) plan(asked bool) (plan steps.CleanPlanOut, err error) {
 	err = onConductor(r.Saga, func(ctx workflow.Context) (err error) {
 		plan, err = steps.Agent.CleanPlan(ctx, r.Begun.Node.Group, steps.CleanPlanIn{Fence: r.Fence, Phase: r.phase, Asked: asked})
 		return err
 	})
 	if err != nil {
-		return err
+		return plan, err
 	}
 	now, err := steps.Records.Node(r.Context(), steps.NodeIn{Fence: r.Fence})
 	r.Begun.Node.Steps, r.heard = plan.Steps, now.RamdiskHeard
-	return err
+	return plan, err
 }
 
-// silentWhile is the verdict on a ramdisk that wasn't heard of for too long.
-func (r *runner) silentWhile(step string) error {
+// ramdiskSilent is the verdict on a ramdisk that wasn't heard of for too long.
+func ramdiskSilent(r *runner, step string, _ *faults.Error) *faults.Error {
 	return faults.New(errTimeout.Kind, errTimeout.Code, "Timeout reached while %s the node. Please check if the ramdisk responsible for the %s is running on the node. "+
 		"Failed on step %s.", r.doing, r.doing, step)
+}
+
+// stepBroken is the verdict on a step that a BMC didn't do.
+func stepBroken(r *runner, step string, f *faults.Error) *faults.Error {
+	return faults.New(f.Kind, f.Code, "Node %s failed step %s: %s", r.Begun.Node.ID, step, f.Message)
 }
 
 // move shows the node in a state, at a step. Errors: ErrCancelled, also of an operation
 // that can't be taken back: the steps in it are work of their own, and can be ended.
 func (r *runner) move(state provision.State, index int) error {
 	move := shown(r.Saga, state)
-	move.Node.StepIndex = &index
+	move.Node.StepIndex, move.Node.Rebooting = &index, r.rebooting(index)
 	err := r.Step(r.work.step, move)
 	if err == nil && r.Cancelled() {
 		err = saga.ErrCancelled
@@ -151,11 +185,17 @@ func (r *runner) move(state provision.State, index int) error {
 	return err
 }
 
+// rebooting says whether a run that was lost was at the end of a step, and had the ramdisk
+// go.
+func (r *runner) rebooting(index int) bool {
+	return r.Begun.Node.Rebooting && r.Begun.Node.StepIndex == index
+}
+
 // look sees what the node's power is if one of its steps changes that: one that
 // failed may have, and a run that was lost knows of others. One whose ramdisk is taken
 // away is off afterwards, which is said then.
 func (r *runner) look() {
-	if slices.ContainsFunc(r.Ledger(), func(e operations.Effect) bool { return e.Kind == operations.EffectRamdisk }) {
+	if r.hadRamdisk() {
 		r.power = nil
 		return
 	}
@@ -166,6 +206,11 @@ func (r *runner) look() {
 	if err == nil && seen.PowerState != "" {
 		r.power = &seen.PowerState
 	}
+}
+
+// hadRamdisk says whether the operation has booted the node's ramdisk, be it gone or not.
+func (r *runner) hadRamdisk() bool {
+	return slices.ContainsFunc(r.Ledger(), func(e operations.Effect) bool { return e.Kind == operations.EffectRamdisk })
 }
 
 // longestStep bounds a step that may not be stopped half-way.
@@ -190,6 +235,9 @@ func (r *runner) do(i int) error {
 			r.power = &found.PowerState
 		}
 		return err
+	}
+	if own := r.own[stepID(*r.at)]; own != nil {
+		return own(r)
 	}
 	ctx := r.Interruptible()
 	if !r.at.Abortable {
@@ -225,7 +273,7 @@ func (r *runner) change(ctx workflow.Context, i int) error {
 // one. Each run of the workflow does that as acts of its own: one that goes on for another
 // doesn't know whether the ramdisk runs, and what that one has turned off may be on again.
 func (r *runner) restart(ctx workflow.Context, name string) error {
-	if !holds(r.Saga, operations.EffectRamdisk) {
+	if !holds(r.Saga, operations.EffectRamdisk) || r.instanceRuns() {
 		_, err := changePowerIn(ctx, r.Saga, name, steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime})
 		return err
 	}
@@ -236,12 +284,28 @@ func (r *runner) restart(ctx workflow.Context, name string) error {
 	return bootRamdiskAs(r.Saga, name, r.work.step, r.works, r.waits, steps.BootRamdiskIn{})
 }
 
-// tell has the ramdisk do a step.
+// tell has the ramdisk do a step, and the node start anew if the step asks for that, which
+// the row says first: what is told a ramdisk that is gone nobody knows.
 func (r *runner) tell(ctx workflow.Context, i int) error {
-	in := steps.AgentCommandIn{Name: fmt.Sprintf("%s/%d %s", r.phase, i, stepID(*r.at)), Phase: r.phase, Row: &i,
-		Step: &steps.NodeStep{Interface: r.at.Interface, Step: r.at.Step, Abortable: r.at.Abortable}}
-	_, err := tellIn(ctx, r.Saga, !r.at.Abortable, r.work.step, r.works, r.waits, in)
-	return err
+	name := fmt.Sprintf("%s/%d %s", r.phase, i, stepID(*r.at))
+	if !r.rebooting(i) {
+		in := steps.AgentCommandIn{Name: name, Phase: r.phase, Row: &i,
+			Step: &steps.NodeStep{Interface: r.at.Interface, Step: r.at.Step, Abortable: &r.at.Abortable}}
+		if _, err := tellIn(ctx, r.Saga, !r.at.Abortable, r.work.step, r.works, r.waits, in); err != nil || !r.at.Reboots {
+			return err
+		}
+		if err := r.parts(i); err != nil {
+			return err
+		}
+	}
+	return r.restart(ctx, name+" reboot")
+}
+
+// parts says in the row that the ramdisk goes at the end of a step.
+func (r *runner) parts(i int) error {
+	move := shown(r.Saga, r.works)
+	move.Node.StepIndex, move.Node.Rebooting = &i, true
+	return r.Step(r.work.step, move)
 }
 
 // hold stops until somebody has said unhold, which shows in the row: a node that
@@ -278,16 +342,19 @@ func (r *runner) wait(i int) error {
 
 // stepFault is what the user reads of a step that failed.
 func (r *runner) stepFault(err error) error {
-	switch f := saga.Reason(err); {
+	f, id := saga.Reason(err), stepID(*r.at)
+	var said *faults.Error
+	switch {
 	case f.Kind == faults.Superseded || isCancel(err) || workflow.IsContinueAsNewError(err):
 		return err
 	case f.Code == errTimeout.Code || steps.IsAgentUnreached(f):
-		return r.silentWhile(stepID(*r.at))
-	case provision.InRamdisk(r.at.Interface):
-		return faults.Wrap(err, f.Kind, f.Code, "Agent returned error for %s step %s on node %s : %s.", r.phase, stepID(*r.at), r.Begun.Node.ID, f.Message)
+		said = r.silent(r, id, f)
+	case provision.InRamdisk(r.at.Interface) && r.own[id] == nil:
+		said = faults.New(f.Kind, f.Code, "Agent returned error for %s step %s on node %s : %s.", r.phase, id, r.Begun.Node.ID, f.Message)
 	default:
-		return faults.Wrap(err, f.Kind, f.Code, "Node %s failed step %s: %s", r.Begun.Node.ID, stepID(*r.at), f.Message)
+		said = r.broken(r, id, f)
 	}
+	return faults.Wrap(err, said.Kind, said.Code, "%s", said.Message)
 }
 
 // leftFault is what the user reads of a ramdisk that could not be left.

@@ -43,7 +43,7 @@ import (
 // inService is what a node's steps are done for.
 var inService = &work{
 	phase: steps.AgentService, step: operations.StepService, works: provision.Servicing, waits: provision.ServiceWait, holds: provision.ServiceHold,
-	fault: provision.ServiceFailure, doing: "servicing", of: "service",
+	fault: provision.ServiceFailure, doing: "servicing", of: "service", silent: ramdiskSilent, broken: stepBroken,
 	givenUp: faults.New(faults.Conflict, "NodeServicingFailure", "The service had failed, and the ramdisk was being taken away, when the operation was interrupted"),
 }
 

@@ -21,6 +21,7 @@ package node
 // in the node's row and knocks.
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -96,17 +97,18 @@ func await(s *saga.Saga, state provision.State, summary string, heard func(steps
 // one goes on: each heartbeat of the ramdisk adds some.
 const longHistory = 4000
 
+// stepped are the kinds that have steps: those alone last long enough for that.
+var stepped = []operations.Kind{operations.NodeProvide, operations.NodeClean, operations.NodeUndeploy, operations.NodeService, operations.NodeDeploy, operations.NodeRebuild}
+
 // anew ends a run whose history has grown long, for another to go on from the node's row
-// and the ledger, as one does that is started from nothing. Only those last long enough
-// that have steps.
+// and the ledger, as one does that is started from nothing.
 func anew(s *saga.Saga) error {
 	kind := s.Begun.Kind
 	if s.Begun.Recovers != nil {
 		kind = s.Begun.Recovers.Kind
 	}
-	stepped := kind == operations.NodeProvide || kind == operations.NodeClean || kind == operations.NodeUndeploy || kind == operations.NodeService
 	info := workflow.GetInfo(s.Context())
-	if !stepped || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < longHistory {
+	if !slices.Contains(stepped, kind) || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < longHistory {
 		return nil
 	}
 	return workflow.NewContinueAsNewError(s.Context(), string(s.Begun.Kind), steps.Ref{OperationID: s.Fence.OperationID})

@@ -58,6 +58,11 @@ type world struct {
 	// has a step begun.
 	plan  []steps.CleanStep
 	begun bool
+	// rebooting says that the ramdisk goes at the end of the step; boot counts its starts,
+	// and toldIn says in which of them it was told what it was told.
+	rebooting bool
+	boot      int
+	toldIn    map[string]int
 	// awaited says that another operation waits for it.
 	awaited bool
 	// did are the steps that were done, in their order.
@@ -81,12 +86,12 @@ func (w *world) String() string {
 
 func (w *world) Brief(out *steps.BeginOut) {
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, RescueInterface: w.rescues, Found: w.found, Retired: w.retired, StepsBegun: w.begun, Awaited: w.awaited}
+		InspectInterface: w.inspects, RescueInterface: w.rescues, Found: w.found, Retired: w.retired, StepsBegun: w.begun, Rebooting: w.rebooting, Awaited: w.awaited}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
-	unheld := map[provision.State]provision.State{provision.CleanHold: provision.CleanWait, provision.ServiceHold: provision.ServiceWait}
-	if unheld[w.was.State] != "" || w.was.State == provision.CleanWait || w.was.State == provision.ServiceWait {
+	unheld := map[provision.State]provision.State{provision.CleanHold: provision.CleanWait, provision.DeployHold: provision.DeployWait, provision.ServiceHold: provision.ServiceWait}
+	if unheld[w.was.State] != "" || w.was.State == provision.CleanWait || w.was.State == provision.DeployWait || w.was.State == provision.ServiceWait {
 		w.looks++
 	}
 	if w.looks > 2 && !w.silent {
@@ -108,7 +113,7 @@ func (w *world) Brief(out *steps.BeginOut) {
 func (w *world) Move(m steps.NodeMove) {
 	w.to(provision.State(m.State))
 	if m.StepIndex != nil {
-		w.index, w.begun = *m.StepIndex, true
+		w.index, w.begun, w.rebooting = *m.StepIndex, true, m.Rebooting
 	}
 }
 
@@ -175,6 +180,7 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 			return steps.NodePowerOut{PowerState: string(w.power), Pending: true}, nil
 		}
 		w.power = target
+		w.boot++
 		w.ramdisk = w.power == provision.PowerOn && w.medium
 		return steps.NodePowerOut{PowerState: string(w.power)}, nil
 	})
@@ -261,7 +267,7 @@ func (b boot) Clear(_ context.Context, in steps.BootClearIn) (struct{}, error) {
 		if !in.Disk && in.PowerState != string(provision.PowerOff) && !w.entered {
 			w.Broke("the ramdisk is taken away of a node with power %q", in.PowerState)
 		}
-		w.medium, w.ramdisk, w.disk = false, w.entered && w.power == provision.PowerOn, in.Disk
+		w.medium, w.ramdisk, w.disk = false, (w.entered || in.Runs && w.ramdisk) && w.power == provision.PowerOn, in.Disk
 		return out, nil
 	})
 }
@@ -277,29 +283,23 @@ func (b boot) Vacate(_ context.Context, in steps.NodeIn) (struct{}, error) {
 // agent is the ramdisk.
 type agent struct{ w *world }
 
-func (a agent) Steps(_ context.Context, in steps.AgentStepsIn) (steps.AgentStepsOut, error) {
-	w := a.w
-	return workflowtest.Fenced(w, "agent.Steps", in.Fence, func() (out steps.AgentStepsOut, err error) {
-		return steps.AgentStepsOut{Steps: []steps.NodeStep{{Interface: "raid", Step: "late", Priority: 70}, {Interface: "deploy", Step: "write_image"},
-			{Interface: "deploy", Step: "early", Priority: 90}, {Interface: "deploy", Step: "never"}}}, nil
-	})
-}
-
 func (a agent) CleanPlan(_ context.Context, in steps.CleanPlanIn) (steps.CleanPlanOut, error) {
 	w := a.w
 	return workflowtest.Fenced(w, "agent.CleanPlan", in.Fence, func() (out steps.CleanPlanOut, err error) {
 		switch {
-		case !w.ramdisk || w.begun:
+		case !w.ramdisk || w.begun && !deploys(w):
 			w.Broke("a ramdisk is asked that doesn't run, or was asked before")
-		case in.Asked != (w.Kind == operations.NodeClean || w.Kind == operations.NodeService):
+		case in.Asked != (w.Kind == operations.NodeClean || w.Kind == operations.NodeService || deploys(w)):
 			w.Broke("asked is %t", in.Asked)
 		case in.Phase != phaseOf(w):
 			w.Broke("it is asked for steps of %s", in.Phase)
 		case w.plan == nil:
 			return out, errBad
 		}
-		w.steps = w.plan
-		return steps.CleanPlanOut{Steps: w.plan}, nil
+		if w.steps = w.plan; deploys(w) {
+			w.index = slices.IndexFunc(w.plan, func(s steps.CleanStep) bool { return stepID(s) == provision.StepDeploy })
+		}
+		return steps.CleanPlanOut{Steps: w.plan, Index: w.index}, nil
 	})
 }
 
@@ -317,6 +317,7 @@ func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentC
 		}
 		if !slices.Contains(w.told, in.Name) {
 			w.told = append(w.told, in.Name)
+			w.toldIn[in.Name] = w.boot
 			w.pending = w.slowly
 			if in.Row != nil && in.Phase != phaseOf(w) {
 				w.Broke("a step of %s is done", in.Phase)
@@ -326,6 +327,8 @@ func (a agent) Command(_ context.Context, in steps.AgentCommandIn) (steps.AgentC
 			}
 		}
 		switch {
+		case w.toldIn[in.Name] != w.boot:
+			return steps.AgentCommandOut{State: steps.AgentRestarted}, nil
 		case in.Name == w.refuses:
 			w.blind = w.dies
 			return out, errBad

@@ -73,6 +73,9 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if index != nil {
 		b.StepIndex, b.StepsBegun = *index, true
 	}
+	if err := readInternal(n, phase.Reboot(), &b.Rebooting); err != nil {
+		return nil, err
+	}
 	b.Steps, err = StepsOf(n, phase)
 	return b, err
 }
@@ -188,9 +191,10 @@ func Move(ctx context.Context, tx store.Tx, id string, m steps.NodeMove) error {
 			reservation = CASE WHEN $4 THEN conductor_affinity END,
 			`+phase.Column()+` = CASE WHEN $5::int IS NULL THEN `+phase.Column()+` ELSE COALESCE(driver_internal_info -> '`+phase.List()+`' -> $5::int, '{}') END,
 			driver_internal_info = CASE WHEN $5::int IS NULL THEN driver_internal_info
-				ELSE driver_internal_info || jsonb_build_object('`+phase.Index()+`', $5::int) END,
+				ELSE driver_internal_info - '`+phase.Reboot()+`' || jsonb_build_object('`+phase.Index()+`', $5::int)
+				|| CASE WHEN $6 THEN '{"`+phase.Reboot()+`": true}' ELSE '{}' END::jsonb END,
 			`+inspected+`
-		WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy(), m.StepIndex)
+		WHERE uuid = $1`, id, to.State, to.Target, to.State.Busy(), m.StepIndex, m.Rebooting)
 	if err != nil {
 		return fmt.Errorf("move node %s: %w", id, store.Translate(err))
 	}
@@ -209,7 +213,13 @@ func KeepInternal(ctx context.Context, tx store.Tx, id string, known map[string]
 
 // ofOperations are the words of driver_internal_info that go with the operation which has
 // put them there.
-const ofOperations = `'{clean_steps,clean_step_index,service_steps,service_step_index,lookup_bmc_addresses}'::text[]`
+var ofOperations = func() string {
+	words := []string{"lookup_bmc_addresses"}
+	for _, phase := range provision.Phases() {
+		words = append(words, phase.List(), phase.Given(), phase.Index(), phase.Reboot())
+	}
+	return "'{" + strings.Join(words, ",") + "}'::text[]"
+}()
 
 // Publish makes o true of a node, with the fault that an operation ended with,
 // which its history remembers.
@@ -248,7 +258,7 @@ func Publish(ctx context.Context, tx store.Tx, id string, o steps.NodeOutcome, f
 			provision_state = $2, target_provision_state = NULLIF($4, ''),
 			provision_updated_at = CASE WHEN provision_state = $2 THEN provision_updated_at ELSE now() END,
 			boot_mode = COALESCE($5, boot_mode), secure_boot = COALESCE($6, secure_boot),
-			clean_step = '{}', service_step = '{}', driver_internal_info = CASE WHEN next_operation_id IS NULL THEN driver_internal_info - `+ofOperations+` ELSE driver_internal_info END,
+			clean_step = '{}', deploy_step = '{}', service_step = '{}', driver_internal_info = CASE WHEN next_operation_id IS NULL THEN driver_internal_info - `+ofOperations+` ELSE driver_internal_info END,
 			fault = COALESCE(NULLIF($7, ''), fault), maintenance = maintenance OR $7 <> '',
 			maintenance_reason = CASE WHEN $7 <> '' THEN COALESCE(maintenance_reason, $3) ELSE maintenance_reason END,
 			reservation = CASE WHEN next_operation_id IS NOT NULL THEN conductor_affinity END
