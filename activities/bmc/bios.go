@@ -175,8 +175,10 @@ func (d *redfish) firmware() (all []baremetal.FirmwareComponent) {
 // settings are how steps change a machine's settings: each says whether the machine has
 // to be started anew for it, or not yet has what was asked for.
 var settings = map[string]func(context.Context, *session, cleaning) (steps.Effect, error){
-	"bios.apply_configuration": applyBIOS,
-	"bios.factory_reset":       resetBIOS,
+	"bios.apply_configuration":                     applyBIOS,
+	"bios.factory_reset":                           resetBIOS,
+	"management.clear_secure_boot_keys":            resetKeys(rf.DeleteAllKeysResetKeysType),
+	"management.reset_secure_boot_keys_to_default": resetKeys(rf.ResetAllKeysToDefaultResetKeysType),
 }
 
 // cleaning is a step that is being done.
@@ -233,25 +235,48 @@ func applyBIOS(ctx context.Context, s *session, c cleaning) (steps.Effect, error
 	return steps.Effect{Restart: true}, err
 }
 
-// resetBIOS is sent until it has been answered, which leads to the same.
+// resetBIOS is sent once.
 func resetBIOS(ctx context.Context, s *session, c cleaning) (steps.Effect, error) {
 	if c.Restarted {
 		return steps.Effect{}, nil
 	}
 	d, bios, err := s.bios()
-	if err != nil {
-		return steps.Effect{}, err
+	if err == nil {
+		err = s.once(ctx, d, c.act, bios.ResetBios)
 	}
-	if act := s.acts[c.act]; act.Answered {
-		return steps.Effect{Restart: true}, nil
+	return steps.Effect{Restart: err == nil}, err
+}
+
+// once sends what leads to the same until it has been answered.
+func (s *session) once(ctx context.Context, d *redfish, act string, send func() error) error {
+	if s.acts[act].Answered {
+		return nil
 	}
-	if err := s.note(ctx, c.act); err != nil {
-		return steps.Effect{}, err
+	if err := s.note(ctx, act); err != nil {
+		return err
 	}
-	if err := d.change(ctx, bios.ResetBios); err != nil {
-		return steps.Effect{}, err
+	if err := d.change(ctx, send); err != nil {
+		return err
 	}
-	return steps.Effect{Restart: true}, s.answered(ctx, c.act)
+	return s.answered(ctx, act)
+}
+
+// resetKeys does something to the keys that secure boot trusts, once.
+func resetKeys(how rf.ResetKeysType) func(context.Context, *session, cleaning) (steps.Effect, error) {
+	return func(ctx context.Context, s *session, c cleaning) (steps.Effect, error) {
+		d, ok := s.driver.(*redfish)
+		if !ok {
+			return steps.Effect{}, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the management interface redfish with the power interface redfish alone")
+		}
+		secure, err := d.system.SecureBoot()
+		switch {
+		case err != nil:
+			return steps.Effect{}, d.fault(err)
+		case secure == nil:
+			return steps.Effect{}, faults.New(faults.Invalid, "RedfishError", redfishPrefix+"secure boot is not supported by node %s", s.node.UUID)
+		}
+		return steps.Effect{}, s.once(ctx, d, c.act, func() error { return secure.ResetKeys(how) })
+	}
 }
 
 // wantedSettings are those of a step's arguments, as the machine takes them. Errors:

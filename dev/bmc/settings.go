@@ -11,7 +11,10 @@ import (
 // settings are a machine's.
 type settings struct {
 	secure bool
-	lamp   string
+	// keys is what has become of the keys that secure boot trusts, in Redfish's words,
+	// oldest first.
+	keys []string
+	lamp string
 	// bios are its BIOS settings.
 	bios map[string]any
 	// later has what it is told of how it boots take effect at its next start; next does
@@ -53,6 +56,13 @@ func (m *Machine) Secure() bool {
 	return m.secure
 }
 
+// Keys is what has become of the keys that secure boot trusts, oldest first.
+func (m *Machine) Keys() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.keys)
+}
+
 // Lamp is the state of the machine's lamp, in Redfish's words.
 func (m *Machine) Lamp() string {
 	m.mu.Lock()
@@ -66,11 +76,13 @@ var lamps = []string{"Lit", "Off", "Blinking"}
 func (s *Service) settingsRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+root+"Systems/{id}/SecureBoot", s.entered(s.of(showSecureBoot)))
 	mux.HandleFunc("PATCH "+root+"Systems/{id}/SecureBoot", s.entered(s.of(changeSecureBoot)))
+	mux.HandleFunc("POST "+root+"Systems/{id}/SecureBoot/Actions/SecureBoot.ResetKeys", s.entered(s.of(resetKeys)))
 }
 
 func showSecureBoot(w http.ResponseWriter, _ *http.Request, m *Machine) {
-	secure := m.Secure()
-	send(w, http.StatusOK, map[string]any{"@odata.id": root + "Systems/" + m.ID + "/SecureBoot", "Id": "SecureBoot", "Name": "Secure Boot",
+	secure, self := m.Secure(), root+"Systems/"+m.ID+"/SecureBoot"
+	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Actions": map[string]any{"#SecureBoot.ResetKeys": map[string]any{"target": self + "/Actions/SecureBoot.ResetKeys",
+		"ResetKeysType@Redfish.AllowableValues": keyResets}}, "Id": "SecureBoot", "Name": "Secure Boot",
 		"SecureBootEnable": secure, "SecureBootCurrentBoot": map[bool]string{true: "Enabled", false: "Disabled"}[secure], "SecureBootMode": "UserMode"})
 }
 
@@ -82,6 +94,21 @@ func changeSecureBoot(w http.ResponseWriter, r *http.Request, m *Machine) {
 	}
 	m.act(w, r, func() bool {
 		m.settle(func() { m.secure = *in.SecureBootEnable })
+		return true
+	})
+}
+
+// keyResets are what can be done to the keys of a machine.
+var keyResets = []string{"ResetAllKeysToDefault", "DeleteAllKeys", "DeletePK"}
+
+func resetKeys(w http.ResponseWriter, r *http.Request, m *Machine) {
+	var in struct{ ResetKeysType string }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || !slices.Contains(keyResets, in.ResetKeysType) {
+		refuse(w, http.StatusBadRequest, "The request is nothing that can be done to keys.")
+		return
+	}
+	m.act(w, r, func() bool {
+		m.keys = append(m.keys, in.ResetKeysType)
 		return true
 	})
 }

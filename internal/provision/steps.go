@@ -101,6 +101,18 @@ const MaxWait = 30
 // bySettings are the steps of Redfish's BIOS interface.
 var bySettings = []Step{{Name: "apply_configuration", Args: map[string]bool{"settings": true}}, {Name: "factory_reset"}}
 
+// ofKeys are Redfish's steps of the keys that secure boot trusts.
+var ofKeys = []Step{{Name: "clear_secure_boot_keys"}, {Name: "reset_secure_boot_keys_to_default"}}
+
+// withRamdisk are steps during which the ramdisk has to run.
+func withRamdisk(all []Step) []Step {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Ramdisk = true
+	}
+	return all
+}
+
 // abortable are steps that may be stopped half-way.
 func abortable(all []Step) []Step {
 	all = slices.Clone(all)
@@ -120,11 +132,13 @@ var conducted = map[Phase]map[string]map[string][]Step{
 			{Name: "cache_bios_settings", Ramdisk: true},
 			{Name: "factory_reset", Ramdisk: true},
 		}, "redfish": bySettings},
-		"firmware": {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+		"firmware":   {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+		"management": {"redfish": withRamdisk(ofKeys)},
 	},
 	PhaseDeploy: {
-		"deploy": {"direct": abortable(byAgent), "fake": abortable(byAgent[:1]), "noop": abortable(byAgent[:1])},
-		"bios":   {"redfish": abortable(bySettings)},
+		"deploy":     {"direct": abortable(byAgent), "fake": abortable(byAgent[:1]), "noop": abortable(byAgent[:1])},
+		"bios":       {"redfish": abortable(bySettings)},
+		"management": {"redfish": abortable(ofKeys)},
 	},
 	PhaseService: {
 		"vendor": {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
