@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,12 @@ func (h held) phase() phase { return h.story.at(h.point) }
 
 // turned says whether it is beyond its point of no return, with its end ahead.
 func (h held) turned() bool { return h.phase() == beyond || h.phase() == closing }
+
+// needsHost says whether it is beyond that point where only the host can finish it that
+// it is at.
+func (h held) needsHost() bool {
+	return h.story.stuck != "" && h.phase() == beyond && !strings.HasPrefix(h.point, h.story.verb+":")
+}
 
 // full says that every verb is done at every point of every kind.
 var full = os.Getenv("HOLDFAST_TEST_FULL") != ""
@@ -143,12 +150,26 @@ func (s story) ready(t *testing.T, c *cloud.Cloud, ids []string) {
 	t.Helper()
 	allAre(t, c, ids, "ACTIVE", 5*time.Minute)
 	for _, kind := range s.lead {
+		idle(t, c, ids)
 		for _, id := range ids {
 			must(t, ask(t.Context(), c, kind, id))
 		}
 	}
 	allAre(t, c, ids, s.before, 3*time.Minute)
 	s.forsake(c)
+}
+
+// idle waits until nothing is done to the servers.
+func idle(t *testing.T, c *cloud.Cloud, ids []string) {
+	t.Helper()
+	c.Eventually("nothing is done to the servers", patience, func(ctx context.Context) error {
+		for _, id := range ids {
+			if shown, err := c.Show(ctx, id); err != nil || shown.Task != "" {
+				return fmt.Errorf("server %s has task %q, %w", id, shown.Task, err)
+			}
+		}
+		return nil
+	})
 }
 
 // forsake has the hosts of the servers die, if those are afar.

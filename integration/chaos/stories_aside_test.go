@@ -21,12 +21,12 @@ var aside = []story{
 		slices.Concat([]string{"power.stop", "power.done"}, copied, []string{"power.force-stop"})...))),
 	shelved(anew(story{kind: operations.ServerShelveOffload, before: "SHELVED", after: "SHELVED_OFFLOADED", lead: []operations.Kind{operations.ServerShelve},
 		turn: "destroy.stop"}, "destroy.stop", "destroy.disk", "destroy.undefine", "destroy.done", "placement.Release")),
-	served(anew(story{kind: operations.ServerUnshelve, before: "SHELVED_OFFLOADED", after: "ACTIVE", lead: []operations.Kind{operations.ServerShelve},
-		turn: "glance.Delete"}, slices.Concat([]string{"placement.Claim", "placement.Claim.done", "records.ServerSpec"}, onBuildHost,
+	shelved(anew(story{kind: operations.ServerUnshelve, before: "SHELVED_OFFLOADED", after: "ACTIVE",
+		lead: []operations.Kind{operations.ServerShelve, operations.ServerShelveOffload}, turn: "glance.Delete"}, slices.Concat([]string{"placement.Claim", "placement.Claim.done", "records.ServerSpec"}, onBuildHost,
 		[]string{"glance.Delete", "glance.Delete.done"})...)),
 	deferred(anew(story{kind: operations.ServerSoftDelete, before: "ACTIVE", after: "SOFT_DELETED", turn: "power.force-stop"}, "power.force-stop", "power.done")),
 	deferred(anew(story{kind: operations.ServerRestore, before: "SOFT_DELETED", after: "ACTIVE", lead: []operations.Kind{operations.ServerSoftDelete},
-		turn: "power.start"}, "power.start", "power.done")),
+		turn: "power.start", stuck: "SOFT_DELETED"}, "power.start", "power.done")),
 }
 
 // copied are the points of a copy of a guest's disk that becomes an image.

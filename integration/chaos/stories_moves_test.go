@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,12 +25,12 @@ var (
 			"placement.Release"),
 		anew(story{kind: operations.ServerRescue, before: "ACTIVE", after: "RESCUE"}, "rescue.image", "rescue.disk", "rescue.start", "rescue.done"),
 		anew(story{kind: operations.ServerUnrescue, before: "RESCUE", after: "ACTIVE", lead: []operations.Kind{operations.ServerRescue},
-			turn: "power.unrescue"}, "power.unrescue", "power.done"),
-		anew(story{kind: operations.ServerRebuild, before: "ACTIVE", after: "ACTIVE", turn: "rebuild.begin"},
+			turn: "power.unrescue", stuck: "RESCUE"}, "power.unrescue", "power.done"),
+		anew(story{kind: operations.ServerRebuild, before: "ACTIVE", after: "ACTIVE", turn: "rebuild.begin", stuck: "ERROR"},
 			"prepare.image", "prepare.done", "rebuild.begin", "rebuild.disk", "rebuild.start", "rebuild.done"),
 		resetting,
 	}
-	liveMigration = anew(story{kind: operations.ServerLiveMigrate, before: "ACTIVE", after: "ACTIVE", apart: true, turn: "migrate.move",
+	liveMigration = anew(story{kind: operations.ServerLiveMigrate, before: "ACTIVE", after: "ACTIVE", apart: true, turn: "migrate.move", waits: true,
 		open: []string{"migrate.begin", "migrate.copying"}},
 		"placement.ClaimMove", "placement.ClaimMove.done", "depart", "land.disk", "land.done",
 		"migrate.begin", "migrate.copying", "migrate.move", "migrate.done", "destroy.stop", "destroy.done")
@@ -99,7 +100,7 @@ func singly() map[string][]story {
 
 // clouds are the stories by the cloud that they are told in: all singly in full, else
 // one cloud for those whose guest stands still, a resize for a cold migration too.
-func clouds() map[string][]story {
+func clouds(full bool) map[string][]story {
 	if full {
 		return singly()
 	}
@@ -108,6 +109,23 @@ func clouds() map[string][]story {
 		if s.kind != operations.ServerMigrate {
 			all["moves"] = append(all["moves"], s)
 		}
+	}
+	return all
+}
+
+// together are the stories as they are told in one cloud, which is as each of them
+// needs it.
+func together(stories ...story) []story {
+	needs, connected, byForce := cloud.Options{Config: map[string]any{}}, false, false
+	for _, s := range stories {
+		needs.Hosts, needs.Others = max(needs.Hosts, s.cloud.Hosts), max(needs.Others, s.cloud.Others)
+		needs.Services = needs.Services || s.cloud.Services
+		maps.Copy(needs.Config, s.cloud.Config)
+		connected, byForce = connected || s.connected, byForce || s.byForce
+	}
+	all := slices.Clone(stories)
+	for i := range all {
+		all[i].cloud, all[i].connected, all[i].byForce = needs, connected, byForce
 	}
 	return all
 }

@@ -39,6 +39,11 @@ type story struct {
 	// apart has each server run on a host of its own, afar on one of another process,
 	// which dies before the operation is asked for.
 	apart, afar bool
+	// stuck is the status in which one leaves its server that is beyond its point of no
+	// return when its host dies, empty for one that ends without it; waits says that it
+	// waits for the host there.
+	stuck string
+	waits bool
 	// short says that it is one task of its workflow, all of whose steps are local.
 	short bool
 	// connected servers have a network.
@@ -142,6 +147,8 @@ func ask(ctx context.Context, c *cloud.Cloud, kind operations.Kind, server strin
 		return detachInterface(ctx, c, server)
 	case operations.ServerResetState:
 		return resetBusy(ctx, c, server)
+	case operations.ServerRebuild:
+		return action{name: "rebuild", body: map[string]string{"imageRef": c.Image()}}.ask(ctx, c, server)
 	}
 	return actions[kind].ask(ctx, c, server)
 }
@@ -190,7 +197,6 @@ var actions = map[operations.Kind]action{
 	operations.ServerLiveMigrate:   {name: "os-migrateLive", byAdmin: true, body: map[string]any{"host": nil, "block_migration": "auto"}},
 	operations.ServerRescue:        {name: "rescue", status: http.StatusOK},
 	operations.ServerUnrescue:      {name: "unrescue"},
-	operations.ServerRebuild:       {name: "rebuild", body: map[string]string{"imageRef": cloud.Image}},
 	operations.ServerCreateImage:   {name: "createImage", body: map[string]string{"name": "image"}},
 	operations.ServerCreateBackup:  {name: "createBackup", body: map[string]any{"name": "backup", "backup_type": "daily", "rotation": 1}},
 	operations.ServerShelve:        {name: "shelve"},

@@ -5,6 +5,7 @@ package chaos
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,16 +40,22 @@ func TestTemporalDownAtRequest(t *testing.T) {
 	once(t, c, []string{young})
 }
 
+// whenLost are the stories in flight when Temporal's databases are dropped, by the
+// cloud that they are told in.
+func whenLost(full bool) map[string][]story {
+	told := map[string][]story{"builds, deletes and power": slices.Concat(every, []story{crashDump})}
+	if full {
+		maps.Copy(told, singly())
+	}
+	return told
+}
+
 // Temporal's databases are dropped with operations of every kind in flight, in
 // full twenty of each at least, spread over all their points. All of them end,
 // and nothing is done twice.
 func TestTemporalDatabasesLost(t *testing.T) {
 	t.Parallel()
-	told := map[string][]story{"builds, deletes and power": every}
-	if full {
-		maps.Copy(told, singly())
-	}
-	for name, stories := range told {
+	for name, stories := range whenLost(full) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			loseTemporal(t, stories)

@@ -40,6 +40,9 @@ type verb struct {
 	// again says that there is a second run, of which a first that is a single task may
 	// hear only when it has ended.
 	again bool
+	// hostless are the ends of those that nobody can finish without the host that has
+	// begun them; nil where it is alive.
+	hostless []outcome
 	// says is the status that the verb itself gives a server, whatever its guest is.
 	says string
 	// built, deleted, driven and moved are what becomes of operations of those kinds,
@@ -58,10 +61,12 @@ type outcome struct {
 	result operations.Result
 }
 
-// The statuses that a story has before its operation and after it.
+// The statuses that a story has before its operation and after it, and when it is left
+// unfinished.
 const (
 	asBefore = "as before"
 	asAfter  = "as after"
+	asLeft   = "as left"
 )
 
 var (
@@ -72,10 +77,11 @@ var (
 	cancelled = outcome{"ERROR", operations.ResultCancelled}
 	lost      = outcome{"ERROR", operations.ResultFailed}
 	// Of operations on power.
-	driven   = outcome{asAfter, operations.ResultDone}
-	undriven = outcome{asBefore, operations.ResultCancelled}
-	lostLate = outcome{asAfter, operations.ResultFailed}
-	lostSoon = outcome{asBefore, operations.ResultFailed}
+	driven     = outcome{asAfter, operations.ResultDone}
+	undriven   = outcome{asBefore, operations.ResultCancelled}
+	lostLate   = outcome{asAfter, operations.ResultFailed}
+	lostSoon   = outcome{asBefore, operations.ResultFailed}
+	unfinished = outcome{asLeft, operations.ResultFailed}
 	// Of those that another one took over from.
 	goneBefore = []outcome{{"", operations.ResultCancelled}, {"", operations.ResultSuperseded}}
 	goneAfter  = append(goneBefore, gone)
@@ -141,13 +147,19 @@ var (
 		crossing: {lostSoon, lostLate}, last: {lostSoon, driven}, closing: {lostLate, driven}, over: {driven}}
 )
 
+// withVerbs are the stories that every verb is done to, by the cloud that they are told
+// in.
+func withVerbs(full bool) map[string][]story {
+	told := clouds(full)
+	maps.Copy(told, map[string][]story{"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": slices.Concat(powers[4:], []story{crashDump})})
+	return told
+}
+
 // With everything alive, all verbs at the same time. The kinds are
 // spread over clouds so that none is crowded.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
-	told := clouds()
-	maps.Copy(told, map[string][]story{"build": {build}, "delete": {deletion}, "power": powers[:4], "power, frozen": slices.Concat(powers[4:], []story{crashDump})})
-	for name, stories := range told {
+	for name, stories := range withVerbs(full) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var names []string
@@ -245,6 +257,13 @@ func (v verb) ends(h held) (all []outcome) {
 	if !ok {
 		rows = table[always]
 	}
+	switch {
+	case v.hostless == nil:
+	case h.needsHost():
+		rows = v.hostless
+	case h.story.waits && h.phase() == beyond: // hypervisors decide once more
+		rows = table[crossing]
+	}
 	for _, o := range rows {
 		switch {
 		case o.status == asBefore && o.result == operations.ResultFailed && h.story.broken:
@@ -252,6 +271,8 @@ func (v verb) ends(h held) (all []outcome) {
 			if h.phase() == unbegun { // nobody has worked on it
 				all = append(all, outcome{h.story.before, o.result})
 			}
+		case o.status == asLeft:
+			o.status = h.story.stuck
 		case o.status == asBefore:
 			o.status = h.story.before
 		case o.status == asAfter:

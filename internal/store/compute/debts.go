@@ -16,14 +16,15 @@ import (
 
 // unaccounted says that nothing accounts for allocation a: its server isn't on
 // that host, no open migration keeps it, no operation has the claim in its open
-// ledger, no host owes it.
+// ledger, no host owes it, and none that runs is about to put its server there.
 const unaccounted = `NOT EXISTS (
 		SELECT FROM compute.servers s WHERE s.id = a.consumer_id AND s.host_id = a.host_id AND s.deleted_at IS NULL)
 	AND NOT EXISTS (
 		SELECT FROM compute.migrations m WHERE m.uuid = a.consumer_id AND m.source_host_id = a.host_id AND m.open)
 	AND NOT EXISTS (
-		SELECT FROM engine.operation_effects e WHERE e.kind = 'claim' AND e.ref = a.consumer_id::text
-			AND e.host = a.host_id::text AND e.state IN ('intended', 'done', 'owed'))`
+		SELECT FROM engine.operation_effects e JOIN engine.operations o ON o.id = e.operation_id
+		WHERE e.kind = 'claim' AND e.ref = a.consumer_id::text AND e.host = a.host_id::text
+			AND (e.state IN ('intended', 'done', 'owed') OR e.state = 'passed' AND o.finished_at IS NULL))`
 
 // PayDebt takes note that the host has paid a debt, and gives back the room
 // that was owed with a guest, by the server or by a migration of it. Said twice

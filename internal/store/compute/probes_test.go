@@ -118,6 +118,67 @@ func TestEveryProbeFindsItsOwn(t *testing.T) {
 	}
 }
 
+// beginBuild has a build of the server begin.
+func beginBuild(t *testing.T, db *store.DB, e *engine.Engine, s *compute.Server) (f steps.Fence) {
+	t.Helper()
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: "p"})
+		if err != nil {
+			return err
+		}
+		f = steps.Fence{OperationID: accepted.OperationID, RunID: "run"}
+		begun, err := e.Begin(t.Context(), tx, steps.BeginIn{OperationID: f.OperationID, RunID: f.RunID})
+		f.Generation = begun.Generation
+		return err
+	})
+	return f
+}
+
+// intendOn gives it room for a guest on the host.
+func intendOn(t *testing.T, db *store.DB, e *engine.Engine, f steps.Fence, s *compute.Server, host string) {
+	t.Helper()
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		_, err := e.Intend(t.Context(), tx, f,
+			operations.Effect{Kind: operations.EffectClaim, Ref: s.ID, Host: host, State: operations.Done},
+			operations.Effect{Kind: operations.EffectGuest, Ref: s.ID, Host: host})
+		if err != nil {
+			return err
+		}
+		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, compute.Claim{Room: s.Size()})
+		return err
+	})
+}
+
+// Room that has passed to its server before the row says that it is there is in the
+// hands of the operation that will say it.
+func TestAClaimThatHasPassedIsNoFinding(t *testing.T) {
+	t.Parallel()
+	db := computetest.Open(t)
+	e := engine.New(db, compute.Resource())
+	host := computetest.AddHost(t, db, "h", computetest.Room)
+	s := computetest.AddServer(t, db, "p")
+	f := beginBuild(t, db, e, s)
+	intendOn(t, db, e, f, s, host)
+	settled := []steps.Settlement{{Seq: 1, State: operations.Passed}, {Seq: 2, State: operations.Passed}}
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		_, err := e.Advance(t.Context(), tx, steps.AdvanceIn{Fence: f, Step: operations.StepGuest, Settle: settled})
+		return err
+	})
+	if got := findings(t, e); len(got) != 0 {
+		t.Errorf("before it has ended: found %v", got)
+	}
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		if err := compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: pointer(string(servers.VMError))}, nil); err != nil {
+			return err
+		}
+		_, err := e.Finish(t.Context(), tx, steps.FinishIn{Fence: f, Result: operations.ResultFailed})
+		return err
+	})
+	if got := findings(t, e); got["claim-unaccounted"] != 1 {
+		t.Errorf("once it has ended with the server elsewhere: found %v", got)
+	}
+}
+
 // While operations are at work, and while a host owes, nothing is found; once
 // the debt is paid the room is free again, and a second word of it changes
 // nothing.
@@ -133,28 +194,9 @@ func TestDebtsAndRunningOperationsAreNoFindings(t *testing.T) {
 			t.Errorf("%s: found %v", when, got)
 		}
 	}
-	var f steps.Fence
-	computetest.InTx(t, db, func(tx store.Tx) error {
-		accepted, err := e.Accept(t.Context(), tx, engine.Request{Kind: operations.ServerBuild, ResourceID: s.ID, ProjectID: "p"})
-		if err != nil {
-			return err
-		}
-		f = steps.Fence{OperationID: accepted.OperationID, RunID: "run"}
-		begun, err := e.Begin(t.Context(), tx, steps.BeginIn{OperationID: f.OperationID, RunID: f.RunID})
-		f.Generation = begun.Generation
-		return err
-	})
+	f := beginBuild(t, db, e, s)
 	silent("a build has begun")
-	computetest.InTx(t, db, func(tx store.Tx) error {
-		_, err := e.Intend(t.Context(), tx, f,
-			operations.Effect{Kind: operations.EffectClaim, Ref: s.ID, Host: host, State: operations.Done},
-			operations.Effect{Kind: operations.EffectGuest, Ref: s.ID, Host: host})
-		if err != nil {
-			return err
-		}
-		_, err = compute.ClaimOnHost(t.Context(), tx, s.ID, host, f.OperationID, compute.Claim{Room: s.Size()})
-		return err
-	})
+	intendOn(t, db, e, f, s, host)
 	silent("it has a claim")
 	computetest.InTx(t, db, func(tx store.Tx) error {
 		if err := compute.PublishServer(t.Context(), tx, s.ID, steps.ServerOutcome{VMState: pointer(string(servers.VMError))}, nil); err != nil {
