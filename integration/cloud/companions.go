@@ -216,6 +216,11 @@ func (c *Cloud) NetworksOfAll(ctx context.Context, method, path string, in, out 
 	return c.services.ask(ctx, AdminToken, method, c.services.networks()+"/v2.0"+path, in, out)
 }
 
+// VolumesOfAll is like Volumes, as an administrator.
+func (c *Cloud) VolumesOfAll(ctx context.Context, method, path string, in, out any) error {
+	return c.services.ask(ctx, HelperToken, method, c.services.volumes()+path, in, out)
+}
+
 // Identity is like NetworksOfAll.
 func (c *Cloud) Identity(ctx context.Context, method, path string, in, out any) error {
 	return c.services.ask(ctx, AdminToken, method, c.services.identity()+path, in, out)

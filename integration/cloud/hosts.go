@@ -105,3 +105,8 @@ func (c *Cloud) GuestOn(server string) (hosts []string) {
 	}
 	return slices.Sorted(slices.Values(hosts))
 }
+
+// GuestDir is where a host has what it has of a server.
+func (c *Cloud) GuestDir(host, server string) string {
+	return filepath.Join(c.dir, "hosts", host, "guests", server)
+}

@@ -5,6 +5,7 @@ package cloud
 import (
 	"maps"
 	"path/filepath"
+	"syscall"
 
 	"holdfast.dev/activities/libvirt/libvirttest"
 	"holdfast.dev/dev/launch"
@@ -84,6 +85,30 @@ func (c *Cloud) Kill(name Name) {
 		if err := c.processes[name].Kill(); err != nil {
 			c.t.Fatal(err)
 		}
+	}
+}
+
+// Freeze stops one of our processes where it is, so that nobody hears of it, until Thaw
+// has it go on.
+func (c *Cloud) Freeze(name Name) {
+	c.t.Helper()
+	c.signal(name, syscall.SIGSTOP)
+}
+
+// Thaw has a process go on that is frozen.
+func (c *Cloud) Thaw(name Name) {
+	c.t.Helper()
+	c.signal(name, syscall.SIGCONT)
+}
+
+func (c *Cloud) signal(name Name, signal syscall.Signal) {
+	c.t.Helper()
+	state := c.processes[name].State()
+	if !state.Running {
+		c.t.Fatalf("%s does not run", name)
+	}
+	if err := syscall.Kill(state.Pid, signal); err != nil {
+		c.t.Fatalf("%s to %s: %v", signal, name, err)
 	}
 }
 

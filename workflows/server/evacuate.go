@@ -120,6 +120,11 @@ func mayEvacuate(s *saga.Saga) error {
 			return err
 		}
 	}
+	return stillDown(s, home)
+}
+
+// stillDown fails once the server's host is back, which runs the guest that it has.
+func stillDown(s *saga.Saga, home string) error {
 	h, err := steps.Records.Host(s.Context(), steps.HostIn{HostID: home})
 	if err == nil && h.Up {
 		err = errSourceUp
@@ -134,6 +139,9 @@ func resettle(s *saga.Saga, host string, asked steps.EvacuateInput) error {
 		return err
 	}
 	if err := carryVolumes(s, host); err != nil {
+		return err
+	}
+	if err := stillDown(s, s.Begun.Server.Host); err != nil {
 		return err
 	}
 	if _, err := spawnAs(s, host, steps.BuildIn{HeirOf: s.Begun.Server.Host, Shared: asked.OnSharedStorage}); err != nil {

@@ -27,6 +27,11 @@ func evacuatingAll() *workflowtest.World {
 // back is a host that answers again.
 func back(w *workflowtest.World) { w.Hosts["host-1"].Up, w.Hosts["host-1"].Answers = true, true }
 
+// backAfter is one that does once a step has been called.
+func backAfter(step string) func(*workflowtest.World) {
+	return func(w *workflowtest.World) { w.Hosts["host-1"].BackAfter = step }
+}
+
 const isStopped = "stopped, power 4, on a host"
 
 func TestEvacuate(t *testing.T) {
@@ -46,6 +51,8 @@ func TestEvacuate(t *testing.T) {
 			{Name: "no host", World: as(plain, full), Result: operations.ResultFailed, Message: noValidHost},
 			{Name: "its host is up again", World: as(plain, back), Once: true, Result: operations.ResultFailed,
 				Message: "Compute service of the server's host is still in use."},
+			{Name: "its host is up again before the guest is made", World: as(evacuatingAll, backAfter("cinder.Move")), Once: true,
+				Result: operations.ResultFailed, Message: "Compute service of the server's host is still in use."},
 			{Name: "on shared storage that is none", World: evacuating("active", 1, steps.EvacuateInput{OnSharedStorage: new(true)}), Once: true,
 				Result: operations.ResultFailed, Message: "Invalid state of instance files on shared storage"},
 		},

@@ -69,10 +69,20 @@ func act[Out any](w *World, name, host string, work func() (Out, error)) (out Ou
 	} else {
 		out, err = work()
 	}
+	w.comeBack(name)
 	if struck := w.strike(call, true); struck != nil {
 		return none, encode(struck)
 	}
 	return out, encode(err)
+}
+
+// comeBack has the hosts be back that come with the step.
+func (w *World) comeBack(step string) {
+	for _, h := range w.Hosts {
+		if h.BackAfter == step {
+			h.Up, h.Answers, h.BackAfter = true, true, ""
+		}
+	}
 }
 
 func (w *World) hears(host string) bool {
@@ -341,6 +351,13 @@ func onHost[Out any](ctx context.Context, l libvirt, step string, t steps.Token,
 	})
 }
 
+// runsAtHome says whether the server's own host is known to be up and has a guest of
+// it, and is another one.
+func (w *World) runsAtHome(server string, other *Host) bool {
+	home := w.Hosts[w.Server.Host]
+	return home != nil && home != other && home.Up && home.Guests[server]
+}
+
 func (l libvirt) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, error) {
 	out, err := onHost(ctx, l, "libvirt.Build", in.Token, func(h *Host) (steps.BuildOut, error) {
 		switch {
@@ -350,6 +367,8 @@ func (l libvirt) Build(ctx context.Context, in steps.BuildIn) (steps.BuildOut, e
 			return steps.BuildOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")
 		case !h.Claims[in.Token.ServerID]:
 			l.w.broke("a guest was built without room for it")
+		case l.w.runsAtHome(in.Token.ServerID, h):
+			l.w.broke("a guest was built beside one that runs")
 		case in.Shared != nil && *in.Shared:
 			return steps.BuildOut{}, faults.New(faults.Invalid, "InvalidSharedStorage", "Invalid state of instance files on shared storage")
 		}

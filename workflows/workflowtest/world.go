@@ -116,6 +116,9 @@ type Host struct {
 	Up, Answers bool
 	// SilentFor makes it ignore that many steps and then answer again.
 	SilentFor int
+	// BackAfter is the step of which the first call has it be heard of again, and
+	// answer; empty is none.
+	BackAfter string
 	// Broken makes every build and every change of power on it fail, as a full
 	// disk would.
 	Broken bool
