@@ -54,6 +54,23 @@ func parseTruth(word string) (value, ok bool) {
 	return false, false
 }
 
+// readWhole reads a body that has no name around it as a T.
+func readWhole[T any](r *rest.Request) (*T, error) {
+	body, err := r.Object()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	value := new(T)
+	if err := json.Unmarshal(text, value); err != nil {
+		return nil, faults.Wrap(err, faults.Invalid, "ValidationError", "Malformed request body")
+	}
+	return value, nil
+}
+
 // readBody reads the one object of a body, {name: {...}}, as a T.
 func readBody[T any](r *rest.Request, name string) (*T, error) {
 	body, err := r.Object()

@@ -5,7 +5,6 @@ package compute
 import (
 	"encoding/json"
 	"net"
-	"net/http"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
@@ -286,7 +285,7 @@ func (a *API) hypervisorUptime(r *rest.Request) (*rest.Response, error) {
 	case !host.Up(a.HostDownAfter):
 		return nil, faults.New(faults.Invalid, "ComputeServiceUnavailable", "Compute service of %s is unavailable at this time.", host.Name)
 	}
-	return nil, rest.NewFault(http.StatusNotImplemented, "The requested functionality is not supported.")
+	return nil, notSupported()
 }
 
 func (a *API) searchHypervisors(r *rest.Request) (*rest.Response, error) {

@@ -4,7 +4,7 @@ package compute_test
 
 // sampleFolders are those of what is served.
 var sampleFolders = []string{"extension-info", "flavor-access", "flavor-extra-specs", "flavor-manage", "flavors", "limits", "os-aggregates", "os-availability-zone",
-	"os-console-output", "os-create-backup", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
+	"os-console-output", "os-create-backup", "os-hosts", "os-hypervisors", "os-instance-actions", "os-keypairs", "os-lock-server", "os-migrations", "os-multiple-create", "os-pause-server",
 	"os-quota-class-sets", "os-quota-sets", "os-server-external-events", "os-server-groups", "os-server-password", "os-server-tags", "os-services", "os-suspend-server",
 	"server-ips", "server-metadata", "server-migrations", "servers", "servers-sort", "versions"}
 
@@ -90,6 +90,10 @@ var sampleRequests = map[string][]sampleRequest{
 	"os-availability-zone/availability-zone-list-resp":   get("/os-availability-zone"),
 	"os-availability-zone/availability-zone-detail-resp": rootGets("/os-availability-zone/detail"),
 	"os-console-output/console-output-post-resp":         one("POST", "/servers/{server}/action", `{"os-getConsoleOutput": {}}`),
+
+	"os-hosts/hosts-list-resp":           rootGets("/os-hosts"),
+	"os-hosts/host-get-resp":             rootGets("/os-hosts/host-1"),
+	"os-hosts/host-put-maintenance-resp": rootDoes("PUT", "/os-hosts/host-1", `{"status": "enable", "maintenance_mode": "disable"}`),
 
 	"os-hypervisors/hypervisors-list-resp":                rootGets("/os-hypervisors"),
 	"os-hypervisors/hypervisors-detail-resp":              rootGets("/os-hypervisors/detail"),
@@ -179,6 +183,7 @@ var sampleRequests = map[string][]sampleRequest{
 
 // lastMinors are the last microversions of samples whose operation ends.
 var lastMinors = map[string]int{
+	"os-hosts/hosts-list-resp": 42, "os-hosts/host-get-resp": 42, "os-hosts/host-put-maintenance-resp": 42,
 	"os-hypervisors/hypervisors-without-servers-resp":      74,
 	"os-hypervisors/hypervisors-statistics-resp":           87,
 	"os-hypervisors/hypervisors-uptime-resp":               87,
@@ -195,6 +200,9 @@ var samplesLeft = map[string]string{
 	"os-aggregates/aggregates-list-get-resp":         "TestAggregates",
 	"server-migrations/force_complete":               "a request",
 	"server-migrations/live-migrate-server":          "a request",
+	"os-hosts/host-get-reboot":                       "no hypervisor here turns its host on or off",
+	"os-hosts/host-get-shutdown":                     "the same",
+	"os-hosts/host-get-startup":                      "the same",
 	"os-lock-server/lock-server":                     "a request",
 	"os-lock-server/lock-server-with-reason":         "a request",
 	"os-lock-server/unlock-server":                   "a request",

@@ -64,6 +64,16 @@ func (a *API) host(r *rest.Request, id string) (*compute.Host, error) {
 	return byID(r, a.DB.Pool, id, compute.GetHost, compute.HostByNumber)
 }
 
+// hostNamed finds the one of a name, in the words of the original, which looks for
+// its cell.
+func (a *API) hostNamed(r *rest.Request, name string) (*compute.Host, error) {
+	host, err := compute.HostByName(r.Context(), a.DB.Pool, name)
+	if faults.Is(err, faults.NotFound) {
+		err = faults.New(faults.NotFound, "HostMappingNotFound", "Host '%s' is not mapped to any cell", name)
+	}
+	return host, err
+}
+
 // byID finds a host or a service: by its UUID from 2.53, by its number before.
 func byID[T any](r *rest.Request, q store.Queryer, id string,
 	get func(context.Context, store.Queryer, string) (*T, error), byNumber func(context.Context, store.Queryer, int64) (*T, error)) (*T, error) {

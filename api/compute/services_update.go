@@ -4,8 +4,6 @@ package compute
 // down. Until 2.52 {id} is a verb and the body names the host.
 
 import (
-	"encoding/json"
-
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
@@ -40,24 +38,8 @@ type serviceRequest struct {
 	ForcedDown     *truth  `json:"forced_down"`
 }
 
-func readServiceRequest(r *rest.Request) (*serviceRequest, error) {
-	body, err := r.Object()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	asked := &serviceRequest{}
-	if err := json.Unmarshal(text, asked); err != nil {
-		return nil, faults.Wrap(err, faults.Invalid, "ValidationError", "Malformed request body")
-	}
-	return asked, nil
-}
-
 func (a *API) updateService(r *rest.Request) (*rest.Response, error) {
-	asked, err := readServiceRequest(r)
+	asked, err := readWhole[serviceRequest](r)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +91,7 @@ func (q *serviceRequest) change() (c serviceChange, err error) {
 
 // updateServiceByVerb is the form until 2.52.
 func (a *API) updateServiceByVerb(r *rest.Request) (*rest.Response, error) {
-	asked, err := readServiceRequest(r)
+	asked, err := readWhole[serviceRequest](r)
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +102,7 @@ func (a *API) updateServiceByVerb(r *rest.Request) (*rest.Response, error) {
 	if err := onlyHosts(asked.Binary); err != nil {
 		return nil, err
 	}
-	host, err := compute.HostByName(r.Context(), a.DB.Pool, asked.Host)
-	if faults.Is(err, faults.NotFound) {
-		return nil, faults.New(faults.NotFound, "HostMappingNotFound", "Host '%s' is not mapped to any cell", asked.Host)
-	}
+	host, err := a.hostNamed(r, asked.Host)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,7 @@ var bodies = map[string]string{
 	"POST /flavors/{flavor_id}/os-extra_specs":            `{"extra_specs": {"a": "b"}}`,
 	"PUT /flavors/{flavor_id}/os-extra_specs/{id}":        `{"` + nothing + `": "b"}`,
 	"POST /os-keypairs":                                   `{"keypair": {"name": "x", "public_key": "garbage"}}`,
+	"PUT /os-hosts/{id}":                                  `{"status": "enable"}`,
 	"PUT /os-services/{id}":                               `{"host": "h", "binary": "nova-compute"}`,
 	"PUT /os-quota-sets/{id}":                             `{"quota_set": {"cores": 20}}`,
 	"PUT /os-quota-class-sets/{id}":                       `{"quota_class_set": {"cores": 20}}`,

@@ -301,6 +301,23 @@ func ServersOn(ctx context.Context, q store.Queryer, hostIDs ...string) (map[str
 	return on, store.Translate(rows.Err())
 }
 
+// ProjectUse is what a project's servers have of a host.
+type ProjectUse struct {
+	ProjectID        string
+	VCPUs            int
+	MemoryMB, DiskGB int64
+}
+
+// UseOf sums what the servers on a host have, by project.
+func UseOf(ctx context.Context, q store.Queryer, hostID string) ([]*ProjectUse, error) {
+	rows, err := q.Query(ctx, `SELECT project_id, sum(vcpus)::integer, sum(memory_mb)::bigint, sum(disk_gb)::bigint FROM compute.servers
+		WHERE host_id = $1 AND deleted_at IS NULL GROUP BY project_id ORDER BY project_id`, hostID)
+	if err != nil {
+		return nil, store.Translate(err)
+	}
+	return collect(rows, func(u *ProjectUse) []any { return []any{&u.ProjectID, &u.VCPUs, &u.MemoryMB, &u.DiskGB} })
+}
+
 // DeleteHost forgets a host, until it registers again; faults.Conflict if
 // servers or claims are on it, or a move from or to it is not over.
 func DeleteHost(ctx context.Context, tx store.Tx, id string) error {
