@@ -82,8 +82,19 @@ func (a *API) planBuild(r *rest.Request, asked *createRequest) (*build, error) {
 	if b.devices, err = readDevices(r, asked); err != nil {
 		return nil, err
 	}
-	b.properties, err = a.image(r, asked, b.flavor, rootVolume(b.devices))
+	image, err := a.imageOf(r, asked, rootVolume(b.devices))
 	if err != nil {
+		return nil, err
+	}
+	if err := checkNames(asked, b.devices); err != nil {
+		return nil, err
+	}
+	if asked.ImageRef != "" {
+		if b.devices, err = describedDevices(image, b.devices); err != nil {
+			return nil, err
+		}
+	}
+	if b.properties, err = checkImage(r, asked, image, b.flavor, rootVolume(b.devices)); err != nil {
 		return nil, err
 	}
 	if err := a.canHave(b.flavor, b.properties); err != nil {

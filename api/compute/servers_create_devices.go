@@ -24,6 +24,7 @@ type blockDevice struct {
 	VirtualName     string          `json:"virtual_name"`
 	VolumeID        string          `json:"volume_id"`
 	SnapshotID      string          `json:"snapshot_id"`
+	ImageID         string          `json:"image_id"`
 	VolumeSize      *whole          `json:"volume_size"`
 	VolumeType      *string         `json:"volume_type"`
 	BootIndex       json.RawMessage `json:"boot_index"`

@@ -33,12 +33,18 @@ func (a *API) checkDevices(r *rest.Request, b *build) error {
 	return checkSizes(b.devices, b.flavor)
 }
 
-func checkTogether(asked *createRequest, devices []compute.BlockDevice) error {
+// checkNames refuses a volume of the request that is called like the root disk,
+// which an image is for.
+func checkNames(asked *createRequest, devices []compute.BlockDevice) error {
 	for _, d := range devices {
 		if len(asked.Devices) > 0 && asked.ImageRef != "" && d.IsVolume() && servers.BareName(d.DeviceName) == rootDevice {
 			return faults.New(faults.Invalid, "InvalidRequest", "The volume cannot be assigned the same device name as the root device %s", rootDevice)
 		}
 	}
+	return nil
+}
+
+func checkTogether(asked *createRequest, devices []compute.BlockDevice) error {
 	isOwn := func(d compute.BlockDevice) bool { return d.SourceType == "volume" }
 	if asked.count.most > 1 && slices.ContainsFunc(devices, isOwn) {
 		return faults.New(faults.Invalid, "InvalidRequest", "Cannot attach one or more volumes to multiple instances")

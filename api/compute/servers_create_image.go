@@ -13,28 +13,26 @@ import (
 // policyZeroDisk is for flavors that don't say how large the disk may become.
 const policyZeroDisk = "os_compute_api:servers:create:zero_disk_flavor"
 
-// image checks the image that the root disk is made of, the request's or that of
-// the volume to boot from, and gives its properties.
-func (a *API) image(r *rest.Request, asked *createRequest, flavor *compute.Flavor, root *compute.BlockDevice) (map[string]string, error) {
-	if asked.ImageRef == "" && root == nil {
-		return nil, nil
-	}
-	if root == nil && flavor.RootGB == 0 && r.Enforce(policyZeroDisk, nil) != nil {
+// checkImage checks the image that the root disk is made of, and gives its
+// properties.
+func checkImage(r *rest.Request, asked *createRequest, image *openstack.Image, flavor *compute.Flavor, root *compute.BlockDevice) (map[string]string, error) {
+	if asked.ImageRef != "" && root == nil && flavor.RootGB == 0 && r.Enforce(policyZeroDisk, nil) != nil {
 		return nil, faults.New(faults.Forbidden, "BootFromVolumeRequiredForZeroDiskFlavor",
 			"Only volume-backed servers are allowed for flavors with zero disk.")
 	}
-	if !a.reachable(r.Identity) {
+	if image == nil {
 		return nil, nil
-	}
-	image, err := a.imageOf(r, asked, root)
-	if err != nil || image == nil {
-		return nil, err
 	}
 	return image.Properties, fits(image, flavor, root)
 }
 
+// imageOf is the request's image, or that of the volume to boot from; nil if there
+// is none.
 func (a *API) imageOf(r *rest.Request, asked *createRequest, root *compute.BlockDevice) (*openstack.Image, error) {
-	if asked.ImageRef == "" {
+	switch {
+	case !a.reachable(r.Identity), asked.ImageRef == "" && root == nil:
+		return nil, nil
+	case asked.ImageRef == "":
 		return a.rootSource(r, root)
 	}
 	image, err := a.Neighbours.Image(r.Context(), r.Identity, string(asked.ImageRef))
