@@ -108,7 +108,7 @@ func (c *cloud) boot(user, name, data string) {
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.openstack("admin", "network", "create", "--external", "--share", "public")
+	c.openstack("admin", "network", "create", "--external", "--default", "--share", "public")
 	c.openstack("admin", "subnet", "create", "--network", "public", "--subnet-range", "192.0.2.0/24", "--no-dhcp", "public4")
 	networkID := c.value("demo", "id", "network", "create", "private")
 	c.openstack("demo", "subnet", "create", "--network", "private", "--subnet-range", "10.0.0.0/24", "--dns-nameserver", "192.0.2.53", "private4")
@@ -143,6 +143,9 @@ func TestNetwork(t *testing.T) {
 	c.openstack("demo", "security", "group", "delete", "web")
 	c.openstack("demo", "network", "delete", "private")
 	c.wants("public", "demo", append([]string{"network", "list"}, value("Name")...)...)
+	made := c.value("demo", "id", "network", "auto", "allocated", "topology", "create")
+	c.wantsValue("auto_allocated_network", "demo", "name", "network", "show", made)
+	c.wantsValue(made, "demo", "id", "network", "auto", "allocated", "topology", "create")
 	if got := c.openstack("admin", "extension", "list", "--network", "-f", "value", "-c", "Alias"); !strings.Contains(got, "binding-extended") {
 		t.Errorf("extension list: %q", got)
 	}

@@ -64,13 +64,13 @@ func TestIdentity(t *testing.T) {
 	c.wants("demo", "demo", "federation", "project", "list", "-f", "value", "-c", "Name")
 
 	// What Heat keeps its stack users in.
-	c.openstack("admin", "domain", "create", "heat")
-	c.openstack("admin", "user", "create", "--domain", "heat", "--password", "s3cret", "stack_admin")
-	c.openstack("admin", "role", "add", "--domain", "heat", "--user-domain", "heat", "--user", "stack_admin", "admin")
-	c.wants("stack_admin", "admin", "user", "list", "--domain", "heat", "-f", "value", "-c", "Name")
-	c.openstack("admin", "project", "create", "--domain", "heat", "stack")
-	c.openstack("admin", "role", "add", "--project-domain", "heat", "--project", "stack", "--user-domain", "heat", "--user", "stack_admin", "member")
-	c.holds("stack@heat", "admin", "role", "assignment", "list", "--names", "--user", "stack_admin", "--user-domain", "heat", "-f", "value")
+	c.openstack("admin", "domain", "create", "orchestra")
+	c.openstack("admin", "user", "create", "--domain", "orchestra", "--password", "s3cret", "stack_admin")
+	c.openstack("admin", "role", "add", "--domain", "orchestra", "--user-domain", "orchestra", "--user", "stack_admin", "admin")
+	c.wants("stack_admin", "admin", "user", "list", "--domain", "orchestra", "-f", "value", "-c", "Name")
+	c.openstack("admin", "project", "create", "--domain", "orchestra", "stack")
+	c.openstack("admin", "role", "add", "--project-domain", "orchestra", "--project", "stack", "--user-domain", "orchestra", "--user", "stack_admin", "member")
+	c.holds("stack@orchestra", "admin", "role", "assignment", "list", "--names", "--user", "stack_admin", "--user-domain", "orchestra", "-f", "value")
 
 	c.openstack("demo", "application", "credential", "create", "--secret", "s3cret", "--role", "reader", "mine")
 	c.wants("mine", "demo", "application", "credential", "list", "-f", "value", "-c", "Name")
@@ -87,7 +87,7 @@ func TestIdentity(t *testing.T) {
 	c.openstack("demo", "trust", "delete", trust)
 	c.wants("admin manager\nmanager member\nmember reader", "admin", "implied", "role", "list", "-f", "value", "-c", "Prior Role Name", "-c", "Implied Role Name")
 
-	c.openstack("admin", "domain", "set", "--disable", "heat")
-	c.openstack("admin", "domain", "delete", "heat")
+	c.openstack("admin", "domain", "set", "--disable", "orchestra")
+	c.openstack("admin", "domain", "delete", "orchestra")
 	c.refused("No User found", "admin", "user", "show", "--domain", "default", "stack_admin")
 }

@@ -21,6 +21,8 @@ type doing struct {
 	s      *Service
 	v      *record
 	raw    json.RawMessage
+	// byService says that a service asks.
+	byService bool
 }
 
 // read takes the action's argument.
@@ -60,7 +62,8 @@ var actions = map[string]action{
 	"os-roll_detaching":        {status: http.StatusAccepted, run: rollDetaching},
 	"os-detach":                {status: http.StatusAccepted, run: detach},
 	"os-initialize_connection": {status: http.StatusOK, run: initializeConnection},
-	"os-terminate_connection":  {status: http.StatusAccepted, run: func(context.Context, *doing) (any, error) { return nil, nil }},
+	"os-force_detach":          {status: http.StatusAccepted, admin: true, run: forceDetach},
+	"os-terminate_connection":  {status: http.StatusAccepted, run: func(ctx context.Context, d *doing) (any, error) { return nil, d.notUsed(ctx, "") }},
 	"os-extend":                {status: http.StatusAccepted, run: extend},
 	"os-set_bootable":          {status: http.StatusOK, run: setBootable},
 	"os-update_readonly_flag":  {status: http.StatusAccepted, run: setReadonly},
@@ -99,8 +102,12 @@ func (s *Service) act(w http.ResponseWriter, r *http.Request, caller *service.Ca
 	if err := writing(r, caller, "volume_extension:volume_actions:"+word); err != nil {
 		return err
 	}
+	byService, err := s.byService(r)
+	if err != nil {
+		return err
+	}
 	var answer any
-	err := s.write(r.Context(), func(tx pgx.Tx) error {
+	err = s.write(r.Context(), func(tx pgx.Tx) error {
 		v, err := findVolume(r.Context(), tx, caller, r.PathValue("id"), held)
 		if err != nil {
 			return err
@@ -108,7 +115,7 @@ func (s *Service) act(w http.ResponseWriter, r *http.Request, caller *service.Ca
 		if a.admin && !caller.Admin() {
 			return forbidden("volume_extension:volume_admin_actions:" + word)
 		}
-		answer, err = a.run(r.Context(), &doing{tx: tx, caller: caller, s: s, v: v, raw: raw})
+		answer, err = a.run(r.Context(), &doing{tx: tx, caller: caller, s: s, v: v, raw: raw, byService: byService})
 		return err
 	})
 	if err != nil {
@@ -174,19 +181,51 @@ func attach(ctx context.Context, d *doing) (any, error) {
 	return nil, settle(ctx, d.tx, d.v.ID)
 }
 
+// notUsed refuses all but services where a server may be using the volume, by one
+// of its attachments or any (Cinder 23 and on).
+func (d *doing) notUsed(ctx context.Context, attachment string) error {
+	if d.byService {
+		return nil
+	}
+	var server string
+	err := d.tx.QueryRow(ctx, `SELECT instance FROM volume.attachments WHERE volume_id = $1 AND ($2 = '' OR id::text = $2)
+		AND instance IS NOT NULL AND connector IS NOT NULL ORDER BY number LIMIT 1`, d.v.ID, attachment).Scan(&server)
+	if service.Missing(err) {
+		return nil
+	}
+	if err == nil {
+		err = usedBy(server)
+	}
+	return err
+}
+
+func usedBy(server string) error {
+	return service.Fail(http.StatusConflict, "Detach volume from instance %s using the Compute API", server)
+}
+
 func detach(ctx context.Context, d *doing) (any, error) {
-	var in *struct {
+	return d.detach(ctx, statusInUse, statusDetaching)
+}
+
+func forceDetach(ctx context.Context, d *doing) (any, error) { return d.detach(ctx, d.v.Status) }
+
+// detach takes the volume away in one of these states.
+func (d *doing) detach(ctx context.Context, in ...string) (any, error) {
+	var asked *struct {
 		AttachmentID *string `json:"attachment_id"`
 	}
-	if err := d.read(&in); err != nil {
+	if err := d.read(&asked); err != nil {
 		return nil, err
 	}
-	if d.v.Status != statusInUse && d.v.Status != statusDetaching {
-		return nil, invalidVolume("Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach.")
-	}
 	id := ""
-	if in != nil && in.AttachmentID != nil {
-		id = *in.AttachmentID
+	if asked != nil && asked.AttachmentID != nil {
+		id = *asked.AttachmentID
+	}
+	if err := d.notUsed(ctx, id); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(in, d.v.Status) {
+		return nil, invalidVolume("Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach.")
 	}
 	if _, err := d.tx.Exec(ctx, `DELETE FROM volume.attachments WHERE volume_id = $1 AND ($2 = '' OR id::text = $2)`, d.v.ID, id); err != nil {
 		return nil, err

@@ -288,7 +288,7 @@ func (s *Service) deleteAttachment(w http.ResponseWriter, r *http.Request, calle
 			return err
 		}
 		if a.Instance != nil && a.Connector != nil && !byService {
-			return service.Fail(http.StatusConflict, "Detach volume from instance %s using the Compute API", *a.Instance)
+			return usedBy(*a.Instance)
 		}
 		if _, err := tx.Exec(r.Context(), `DELETE FROM volume.attachments WHERE id = $1`, a.ID); err != nil {
 			return err

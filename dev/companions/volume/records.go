@@ -292,7 +292,6 @@ func snapshotView(r *http.Request, s *snapshot) map[string]any {
 	view := map[string]any{
 		"id": s.ID, "name": s.Name, "description": s.Description, "volume_id": s.VolumeID, "size": s.Size, "status": s.Status, "metadata": s.Metadata,
 		"created_at": stamp(&s.CreatedAt), "updated_at": stamp(&s.UpdatedAt),
-		"os-extended-snapshot-attributes:project_id": s.ProjectID, "os-extended-snapshot-attributes:progress": progress(s.Status),
 	}
 	if minorOf(r) >= 14 {
 		view["group_snapshot_id"] = nil
@@ -303,6 +302,13 @@ func snapshotView(r *http.Request, s *snapshot) map[string]any {
 	if minorOf(r) >= 65 {
 		view["consumes_quota"] = true
 	}
+	return view
+}
+
+// snapshotDetail is what is shown of one that is asked for, and in detailed lists.
+func snapshotDetail(r *http.Request, s *snapshot) map[string]any {
+	view := snapshotView(r, s)
+	view["os-extended-snapshot-attributes:project_id"], view["os-extended-snapshot-attributes:progress"] = s.ProjectID, progress(s.Status)
 	return view
 }
 

@@ -81,8 +81,8 @@ func (s *Service) routes() {
 		handle("DELETE "+base+"/{key}", s.dropMetadataKey(m))
 	}
 
-	handle("GET /v3/snapshots", s.listSnapshots)
-	handle("GET /v3/snapshots/detail", s.listSnapshots)
+	handle("GET /v3/snapshots", s.listSnapshots(snapshotView))
+	handle("GET /v3/snapshots/detail", s.listSnapshots(snapshotDetail))
 	handle("POST /v3/snapshots", s.createSnapshot)
 	handle("GET /v3/snapshots/{id}", s.showSnapshot)
 	handle("PUT /v3/snapshots/{id}", s.changeSnapshot)

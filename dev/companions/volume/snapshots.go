@@ -13,23 +13,25 @@ import (
 
 var snapshotFilters = map[string]string{"name": "v.name", "display_name": "v.name", "status": "v.status", "volume_id": "v.volume_id", "project_id": "v.project_id"}
 
-func (s *Service) listSnapshots(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
-	page, err := list[snapshot](r, s.Pool, caller, snapColumns, snapshotFilters)
-	if err != nil {
-		return err
+func (s *Service) listSnapshots(view func(*http.Request, *snapshot) map[string]any) service.Endpoint {
+	return func(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
+		page, err := list[snapshot](r, s.Pool, caller, snapColumns, snapshotFilters)
+		if err != nil {
+			return err
+		}
+		views := []any{}
+		for _, one := range page.items {
+			views = append(views, view(r, one))
+		}
+		answer := map[string]any{"snapshots": views}
+		if page.more && len(page.items) > 0 {
+			answer["snapshots_links"] = nextLink(r, page.items[len(page.items)-1].ID)
+		}
+		if minorOf(r) >= 45 && truth(r.URL.Query().Get("with_count")) {
+			answer["count"] = page.count
+		}
+		return service.JSON(w, http.StatusOK, answer)
 	}
-	views := []any{}
-	for _, one := range page.items {
-		views = append(views, snapshotView(r, one))
-	}
-	answer := map[string]any{"snapshots": views}
-	if page.more && len(page.items) > 0 {
-		answer["snapshots_links"] = nextLink(r, page.items[len(page.items)-1].ID)
-	}
-	if minorOf(r) >= 45 && truth(r.URL.Query().Get("with_count")) {
-		answer["count"] = page.count
-	}
-	return service.JSON(w, http.StatusOK, answer)
 }
 
 func (s *Service) showSnapshot(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {
@@ -37,7 +39,7 @@ func (s *Service) showSnapshot(w http.ResponseWriter, r *http.Request, caller *s
 	if err != nil {
 		return err
 	}
-	return service.JSON(w, http.StatusOK, map[string]any{"snapshot": snapshotView(r, one)})
+	return service.JSON(w, http.StatusOK, map[string]any{"snapshot": snapshotDetail(r, one)})
 }
 
 func (s *Service) createSnapshot(w http.ResponseWriter, r *http.Request, caller *service.Caller) error {

@@ -232,9 +232,18 @@ func TestAttachments(t *testing.T) {
 	wantBody(t, found, map[string]any{"attachments": []any{map[string]any{"id": attachment, "status": "attached", "instance": server, "volume_id": id}}})
 	f.Want(400, "demo", "DELETE", "/v3/volumes/"+id, "")
 	inUse := fault("conflictingRequest", 409, "Detach volume from instance "+server+" using the Compute API")
-	wantBody(t, f.Want(409, "demo", "DELETE", path, ""), inUse)
+	refused := func() {
+		t.Helper()
+		wantBody(t, f.Want(409, "demo", "DELETE", path, ""), inUse)
+		for _, action := range []string{`{"os-detach":{}}`, `{"os-detach":{"attachment_id":"` + attachment + `"}}`, `{"os-terminate_connection":{"connector":{}}}`,
+			`{"os-force_detach":{"attachment_id":"` + attachment + `","connector":null}}`} {
+			wantBody(t, f.Want(409, "admin", "POST", "/v3/volumes/"+id+"/action", action), inUse)
+		}
+	}
+	refused()
 	f.Header.Set("X-Service-Token", "demo")
-	wantBody(t, f.Want(409, "demo", "DELETE", path, ""), inUse)
+	refused()
+	f.Want(403, "demo", "POST", "/v3/volumes/"+id+"/action", `{"os-force_detach":{}}`)
 	f.Header.Set("X-Service-Token", "service")
 	wantBody(t, f.Want(200, "demo", "DELETE", path, ""), map[string]any{"attachments": []any{}})
 	f.Header.Del("X-Service-Token")
