@@ -126,7 +126,7 @@ func (c *cloud) otherImage() string {
 func (c *cloud) publicNetwork() string {
 	c.t.Helper()
 	var made struct{ Network struct{ ID string } }
-	c.make("network", "/v2.0/networks", `{"network": {"name": "public", "router:external": true}}`, &made)
+	c.make("network", "/v2.0/networks", `{"network": {"name": "public", "router:external": true, "is_default": true}}`, &made)
 	c.make("network", "/v2.0/subnets", fmt.Sprintf(`{"subnet": {"network_id": %q, "ip_version": 4, "cidr": "192.0.2.0/24", "enable_dhcp": false}}`, made.Network.ID), nil)
 	return made.Network.ID
 }
