@@ -17,7 +17,7 @@ import (
 
 // evacuate allows any task: what is at work on a host that is down is taken over.
 var evacuate = powerAction{"evacuate", "os_compute_api:os-evacuate", operations.ServerEvacuate, servers.TaskRebuilding, precondition{
-	name: "evacuate", vmStates: []servers.VMState{servers.VMActive, servers.VMStopped, servers.VMError}, launched: true, host: true}}
+	name: "evacuate", vmStates: []servers.VMState{servers.VMActive, servers.VMStopped, servers.VMError}, launched: true, placed: true}}
 
 // Microversions: since when nobody says whether the disks are shared, and the
 // answer has no password, and since when the guest is left off.

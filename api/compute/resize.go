@@ -39,7 +39,7 @@ var (
 
 // movable is what a server needs whose guest moves while it stands still.
 func movable(name string) precondition {
-	return precondition{name: name, vmStates: []servers.VMState{servers.VMActive, servers.VMStopped}, taskStates: idle, launched: true, host: true, unlocked: true}
+	return precondition{name: name, vmStates: []servers.VMState{servers.VMActive, servers.VMStopped}, taskStates: idle, launched: true, placed: true, unlocked: true}
 }
 
 // unconfirmed is what one needs that has been moved.

@@ -25,9 +25,10 @@ type precondition struct {
 	// to it; nil is any.
 	vmStates   []servers.VMState
 	taskStates []servers.TaskState
-	// launched: it has run once. host: it is on a host. unlocked: users may not
+	// launched: it has run once. host: it is on a host, which is asked before its
+	// state; placed: the same, asked when all else holds. unlocked: users may not
 	// while it is locked.
-	launched, host, unlocked bool
+	launched, host, placed, unlocked bool
 }
 
 // idle is the task state of a server that nothing is being done to.
@@ -40,15 +41,18 @@ func (p precondition) check(r *rest.Request, s *compute.Server) error {
 			return err
 		}
 	}
+	notReady := faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.ID)
 	switch {
 	case p.host && s.HostID == "":
-		return faults.New(faults.Conflict, "InstanceNotReady", "Instance %s is not ready", s.ID)
+		return notReady
 	case p.vmStates != nil && !slices.Contains(p.vmStates, s.VMState):
 		return p.conflict(s, "vm_state", string(s.VMState))
 	case p.taskStates != nil && !slices.Contains(p.taskStates, s.TaskState):
 		return p.conflict(s, "task_state", cmp.Or(string(s.TaskState), "None"))
 	case p.launched && s.LaunchedAt == nil:
 		return faults.New(faults.Conflict, "InstanceInvalidState", "Instance %s is in an invalid state for '%s'", s.ID, p.name)
+	case p.placed && s.HostID == "":
+		return notReady
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ const (
 
 var (
 	beforeLiveMigration = precondition{name: "os-migrateLive", vmStates: []servers.VMState{servers.VMActive, servers.VMPaused},
-		taskStates: idle, launched: true, host: true, unlocked: true}
+		taskStates: idle, launched: true, placed: true, unlocked: true}
 	whileLiveMigrating = precondition{name: "force_complete", vmStates: []servers.VMState{servers.VMActive},
 		taskStates: []servers.TaskState{servers.TaskMigrating}, launched: true, unlocked: true}
 	beforeAbort = precondition{name: "abort live migration", taskStates: []servers.TaskState{servers.TaskMigrating}, unlocked: true}

@@ -146,3 +146,46 @@ func TestAbortAndForceComplete(t *testing.T) {
 	}
 	c.play(abort("root", "2.80", number, 409, conflict("Cannot 'abort live migration' instance "+id+" while it is in task_state None")))
 }
+
+// A migration is aborted in the statuses that its version names, and in no other; one of
+// another server, or that is no live migration, never is.
+func TestAbortInEveryStatus(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.addHost()
+	id := c.create("alice", "web")
+	c.settle(id, "active")
+	c.play(liveMigrate(id, "root", "2.68", anywhere, 202, ""))
+	number := c.query(`SELECT id::text FROM compute.migrations WHERE open`)
+	old := c.query(`INSERT INTO compute.migrations (uuid, server_id, project_id, user_id, operation_id, migration_type, status, source_host_id, source_host,
+			old_flavor, new_flavor, old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state, leftover)
+		SELECT gen_random_uuid(), server_id, project_id, user_id, 'gone', 'resize', 'confirmed', source_host_id, source_host, old_flavor, new_flavor,
+			old_vcpus, old_memory_mb, old_disk_gb, new_vcpus, new_memory_mb, new_disk_gb, old_vm_state, false FROM compute.migrations WHERE open RETURNING id::text`)
+	other := c.create("alice", "other")
+	c.settle(other, "active")
+	abort := func(server, which, version string, status int, want string) step {
+		return step{"root", version, "DELETE", "/servers/" + server + "/migrations/" + which, "", status, want}
+	}
+	refused := func(which, status string) string {
+		return invalid("Migration " + which + " state of instance " + id + " is " + status + ". Cannot abort live migration while the migration is in this state.")
+	}
+	for _, status := range []string{"accepted", "queued", "preparing", "running", "post-migrating", "completed", "cancelled", "failed", "error"} {
+		c.query(`UPDATE compute.migrations SET status = $1 WHERE id::text = $2 RETURNING status`, status, number)
+		for version, may := range map[string][]string{"2.24": {"running"}, "2.64": {"running"}, "2.65": {"running", "queued", "preparing"}, "2.104": {"running", "queued", "preparing"}} {
+			if !slices.Contains(may, status) {
+				c.play(abort(id, number, version, 400, refused(number, status)))
+			}
+		}
+	}
+	c.query(`UPDATE compute.migrations SET status = 'running' WHERE id::text = $1 RETURNING status`, number)
+	c.play(
+		abort(id, old, "2.24", 400, refused(old, "confirmed")),
+		abort(id, "0x1", "2.24", 404, notFound("Migration 0x1 not found for instance "+id)),
+		abort(other, number, "2.24", 409, conflict("Cannot 'abort live migration' instance "+other+" while it is in task_state None")),
+	)
+	c.query(`UPDATE compute.servers SET task_state = 'migrating' WHERE id = $1 RETURNING id::text`, other)
+	c.play(abort(other, number, "2.24", 404, notFound("Migration "+number+" not found for instance "+other)))
+	if got := c.query(`SELECT status FROM compute.migrations WHERE id::text = $1`, number); got != "running" {
+		t.Errorf("what was refused has made it %s", got)
+	}
+}
