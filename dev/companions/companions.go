@@ -34,7 +34,7 @@ type Config struct {
 	Seed identity.Seed
 	// User is the service user that the companions call each other and compute as.
 	User, Password, Project string
-	// ComputeURL takes events about ports.
+	// ComputeURL takes events about ports, and has servers go on on other volumes.
 	ComputeURL string
 	// DataPlane makes the networks real on this machine; it needs root.
 	DataPlane bool
@@ -84,7 +84,8 @@ func start(ctx context.Context, group *errgroup.Group, cfg Config, pool *pgxpool
 		return fmt.Errorf("the folder of data: %w", err)
 	}
 	volumes, err := volume.New(volume.Config{Pool: pool, Auth: auth, Log: log, Dir: filepath.Join(cfg.Dir, "volumes"),
-		Images: &volume.Images{URL: fmt.Sprintf("http://127.0.0.1:%d", cfg.ImagePort), Token: login.Token}})
+		Images:  &volume.Images{URL: fmt.Sprintf("http://127.0.0.1:%d", cfg.ImagePort), Token: login.Token},
+		Servers: &volume.Servers{URL: cfg.ComputeURL, Token: login.Token}})
 	if err != nil {
 		return err
 	}

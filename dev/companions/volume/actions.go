@@ -58,7 +58,7 @@ var actions = map[string]action{
 	"os-reserve":               {status: http.StatusAccepted, run: moves([]string{statusAvailable}, statusAttaching)},
 	"os-unreserve":             {status: http.StatusAccepted, run: unreserve},
 	"os-attach":                {status: http.StatusAccepted, run: attach},
-	"os-begin_detaching":       {status: http.StatusAccepted, run: moves([]string{statusInUse}, statusDetaching)},
+	"os-begin_detaching":       {status: http.StatusAccepted, run: unlessMigrated(moves([]string{statusInUse}, statusDetaching))},
 	"os-roll_detaching":        {status: http.StatusAccepted, run: rollDetaching},
 	"os-detach":                {status: http.StatusAccepted, run: detach},
 	"os-initialize_connection": {status: http.StatusOK, run: initializeConnection},
@@ -74,6 +74,7 @@ var actions = map[string]action{
 	"os-volume_upload_image":   {status: http.StatusAccepted, run: uploadImage},
 	"os-reimage":               {status: http.StatusAccepted, run: reimage},
 
+	"os-migrate_volume":            {status: http.StatusAccepted, admin: true, run: migrate},
 	"os-migrate_volume_completion": {status: http.StatusOK, admin: true, run: completeMigration},
 }
 

@@ -45,6 +45,8 @@ type record struct {
 	UpdatedAt     time.Time
 	TypeName      string
 	UploadTo      *string // the image that it becomes
+	// MigrationStatus is as Cinder has it, NameID the other name of its file.
+	MigrationStatus, NameID *string
 }
 
 // snapshot is a row of volume.snapshots.
@@ -248,7 +250,7 @@ func shown(r *http.Request, caller *service.Caller, v *record, attached []*attac
 		view["metadata"] = withKey(v.Metadata, "readonly", "True")
 	}
 	if caller.Admin() {
-		view["migration_status"] = nil
+		view["migration_status"] = v.MigrationStatus
 	}
 	for since, fields := range map[int]map[string]any{
 		13: {"group_id": nil}, 48: {"service_uuid": nil, "shared_targets": false}, 61: {"cluster_name": nil},
@@ -273,7 +275,7 @@ func described(r *http.Request, caller *service.Caller, v *record, attached []*a
 	}
 	if caller.Admin() {
 		view["os-vol-host-attr:host"] = hostName
-		view["os-vol-mig-status-attr:migstat"], view["os-vol-mig-status-attr:name_id"] = nil, nil
+		view["os-vol-mig-status-attr:migstat"], view["os-vol-mig-status-attr:name_id"] = v.MigrationStatus, v.NameID
 	}
 	return view
 }

@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/jackc/pgx/v5"
+
 	"holdfast.dev/dev/companions/service"
 )
 
 // completeMigration puts the new volume in the place of the old one, which
-// keeps its id and name. With an error told, the new one goes.
+// keeps its id and name. With an error told, the new one goes. Of volumes that aren't
+// migrated only the attachments move.
 func completeMigration(ctx context.Context, d *doing) (any, error) {
 	var in struct {
 		New   *string `json:"new_volume"`
@@ -29,11 +32,23 @@ func completeMigration(ctx context.Context, d *doing) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if other.ID == d.v.ID {
-		return nil, invalidVolume("a volume can't take its own place.")
+	failed, _ := in.Error.(bool)
+	switch {
+	case d.v.MigrationStatus == nil && other.MigrationStatus == nil:
+		if !failed {
+			err = d.moveAttachments(ctx, other)
+		}
+		return map[string]any{"save_volume_id": other.ID}, err
+	case d.v.MigrationStatus == nil:
+		return nil, invalidVolume("Source volume not mid-migration.")
+	case other.MigrationStatus == nil:
+		return nil, invalidVolume("Destination volume not mid-migration.")
+	case *other.MigrationStatus != target(d.v.ID):
+		return nil, invalidVolume("Destination has migration_status %s, expected %s.", *other.MigrationStatus, target(d.v.ID))
 	}
-	if failed, _ := in.Error.(bool); failed {
-		return map[string]any{"save_volume_id": d.v.ID}, setStatus(ctx, d.tx, other.ID, statusDeleting)
+	saved := map[string]any{"save_volume_id": d.v.ID}
+	if failed {
+		return saved, endMigration(ctx, d.tx, d.v.ID, other.ID)
 	}
 	if err := d.takeOver(ctx, other); err != nil {
 		return nil, err
@@ -41,11 +56,43 @@ func completeMigration(ctx context.Context, d *doing) (any, error) {
 	if err := settle(ctx, d.tx, d.v.ID); err != nil {
 		return nil, err
 	}
-	// Who has the new file open keeps it under its new name.
-	if err := os.Rename(d.s.file(other.ID), d.s.file(d.v.ID)); err != nil {
-		return nil, err
+	return saved, d.s.rename(d.v, other.ID)
+}
+
+// target is the migration_status of the volume that is to take a volume's place.
+func target(id string) string { return "target:" + id }
+
+// endMigration leaves a volume as it was, and has the one that was to take its place go.
+func endMigration(ctx context.Context, tx pgx.Tx, id, other string) error {
+	if _, err := tx.Exec(ctx, `UPDATE volume.volumes SET migration_status = 'error', updated_at = now() WHERE id = $1`, id); err != nil {
+		return err
 	}
-	return map[string]any{"save_volume_id": d.v.ID}, nil
+	return setStatus(ctx, tx, other, statusDeleting)
+}
+
+// rename gives the file of a volume to the one whose place it takes. Who has it by its
+// name, or starts from that again, finds it there all the same.
+func (s *Service) rename(v *record, other string) error {
+	if v.NameID != nil {
+		if err := remove(s.file(*v.NameID)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(s.file(other), s.file(v.ID)); err != nil {
+		return err
+	}
+	return os.Symlink(s.file(v.ID), s.file(other))
+}
+
+// moveAttachments has those who use the volume use the other.
+func (d *doing) moveAttachments(ctx context.Context, other *record) error {
+	if _, err := d.tx.Exec(ctx, `UPDATE volume.attachments SET volume_id = $2 WHERE volume_id = $1`, d.v.ID, other.ID); err != nil {
+		return err
+	}
+	if err := settle(ctx, d.tx, d.v.ID); err != nil {
+		return err
+	}
+	return settle(ctx, d.tx, other.ID)
 }
 
 // takeOver gives the volume the other's size, type and attachments, and removes
@@ -60,7 +107,8 @@ func (d *doing) takeOver(ctx context.Context, other *record) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.tx.Exec(ctx, `UPDATE volume.volumes SET size = $2, type_id = $3 WHERE id = $1`, d.v.ID, other.Size, other.TypeID); err != nil {
+	if _, err := d.tx.Exec(ctx, `UPDATE volume.volumes SET size = $2, type_id = $3, migration_status = 'success', name_id = $4 WHERE id = $1`,
+		d.v.ID, other.Size, other.TypeID, other.ID); err != nil {
 		return err
 	}
 	_, err = d.tx.Exec(ctx, `DELETE FROM volume.volumes WHERE id = $1`, other.ID)

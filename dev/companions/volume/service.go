@@ -36,6 +36,8 @@ type Config struct {
 	Dir string
 	// Images is the image service; nil makes no volume of an image.
 	Images *Images
+	// Servers is the compute service; nil migrates no volume.
+	Servers *Servers
 }
 
 // Service answers Cinder's API.

@@ -393,7 +393,7 @@ func (s *Service) beginDelete(w http.ResponseWriter, r *http.Request, caller *se
 		if v.Status == statusDeleting {
 			return nil
 		}
-		if !deletable[v.Status] && !force {
+		if (!deletable[v.Status] || v.migrates()) && !force {
 			return invalidVolume("Volume status must be available or error or error_restoring or error_extending or error_managing and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.")
 		}
 		var snapshots, copies int

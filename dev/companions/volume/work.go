@@ -35,7 +35,7 @@ func (s *Service) workAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, work := range []func(context.Context) error{s.workOnUploads, s.workOnBackups} {
+		for _, work := range []func(context.Context) error{s.workOnUploads, s.workOnBackups, s.workOnMigrations} {
 			if err := work(ctx); err != nil {
 				return err
 			}
@@ -74,6 +74,9 @@ func (s *Service) workOnVolume(ctx context.Context, v *record) error {
 	case statusDeleting:
 		failed = "error_deleting"
 		err = remove(s.file(v.ID))
+		if v.NameID != nil {
+			err = errors.Join(err, remove(s.file(*v.NameID)))
+		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // a stop isn't a failure
