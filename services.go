@@ -43,6 +43,7 @@ func newServices(p *process) services {
 		Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{
 			operations.EffectPorts: s.neutron.Pay, operations.EffectVolumes: s.cinder.Pay,
 			operations.EffectPort: s.neutron.Pay, operations.EffectVolume: s.cinder.Pay,
+			operations.EffectNewVolume: s.cinder.PaySwap, operations.EffectOldVolume: s.cinder.PaySwap,
 			operations.EffectBindings: s.neutron.PayBindings, operations.EffectConnections: s.cinder.PayConnections,
 			operations.EffectOldBindings: s.neutron.PayFollow, operations.EffectOldConnections: s.cinder.PayFollow,
 			operations.EffectMovedPorts: s.neutron.PayFollow, operations.EffectMovedVolumes: s.cinder.PayFollow,

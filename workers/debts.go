@@ -56,7 +56,7 @@ func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
 	switch owed.Kind {
 	case operations.EffectGuest, operations.EffectRescue, operations.EffectHalt, operations.EffectSnapshotFile,
 		operations.EffectStarted, operations.EffectResized, operations.EffectAside:
-	case operations.EffectDevice:
+	case operations.EffectDevice, operations.EffectSwapped:
 		_, owed.ServerID, _, _ = operations.ParseID(d.OperationID)
 		owed.Device = d.Ref
 	default:

@@ -6,6 +6,8 @@ package workers_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,15 +35,23 @@ import (
 // sub-steps are told by rules, and a client of the service.
 func stored(t *testing.T, rules string) (c *cloud, service *companiontest.Client, id, dir string, stop func()) {
 	t.Helper()
+	// Who migrates a volume asks for the swap itself.
+	compute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	t.Cleanup(compute.Close)
 	s, err := volume.New(volume.Config{Pool: companiontest.Pool(t, "volume", volume.Migrations()),
-		Auth: companiontest.Callers{}, Log: companiontest.Log(t), Dir: t.TempDir()})
+		Auth: companiontest.Callers{}, Log: companiontest.Log(t), Dir: t.TempDir(),
+		Servers: &volume.Servers{URL: compute.URL, Token: func(context.Context) (string, error) { return "admin", nil }}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	background(t, s.Run)
 	service = companiontest.Serve(t, s)
-	c = newCloudOf(t, neutron.Options{}, cinder.Options{Client: func(context.Context, string) (*gophercloud.ServiceClient, error) {
-		return &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{TokenID: "demo"},
+	c = newCloudOf(t, neutron.Options{}, cinder.Options{Client: func(_ context.Context, project string) (*gophercloud.ServiceClient, error) {
+		token := "demo"
+		if project == "" {
+			token = "admin"
+		}
+		return &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{TokenID: token},
 			Endpoint: service.Base + "/v3/", Type: "block-storage", Microversion: "3.44", MoreHeaders: map[string]string{"X-Service-Token": "service"}}, nil
 	}}, &fakeGlance{}, func(*workers.ControlConfig) {})
 	dir = t.TempDir()

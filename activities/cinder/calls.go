@@ -21,6 +21,8 @@ type volume struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Status string `json:"status"`
+	// MigrationStatus is told to administrators only.
+	MigrationStatus string `json:"migration_status"`
 }
 
 // making says that it will be ready.

@@ -310,6 +310,9 @@ func (t *task) attachAll(ctx context.Context, connector map[string]any) error {
 
 // release deletes the server's attachments, and volumes as the end has it.
 func (t *task) release(ctx context.Context, terminate bool) error {
+	if err := t.unswapAll(ctx, ""); err != nil {
+		return err
+	}
 	have, err := t.attachmentsOf(ctx, t.server.ID)
 	if err != nil {
 		return err

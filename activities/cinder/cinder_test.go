@@ -56,7 +56,11 @@ func newWorldOf(t *testing.T, project string, devices ...compute.BlockDevice) *w
 	w.a = cinder.New(w.db, e, cinder.Options{
 		Client: func(_ context.Context, project string) (*gophercloud.ServiceClient, error) {
 			w.projects[project] = true
-			return w.client, nil
+			client := *w.client
+			if project == "" {
+				client.MoreHeaders = map[string]string{asAdmin: "yes"}
+			}
+			return &client, nil
 		},
 		Patience: time.Minute, Look: 30 * time.Millisecond, Pause: 10 * time.Millisecond, Heartbeat: func(context.Context) {},
 	})
@@ -243,19 +247,26 @@ var acts = map[string]struct {
 	setUp, step func(*world) error
 	want        func(*world)
 }{
-	"attach":       {"cinder.Attach", nil, attach, wantAttached},
-	"complete":     {"cinder.Complete", attach, complete, wantInUse},
-	"undo":         {"cinder.Release", attach, release(false), wantLeft("own-1", "own-2")},
-	"terminate":    {"cinder.Release", inUse, release(true), wantLeft("own-1")},
-	"attach one":   {"cinder.Attach", nil, attachOne, wantOne("reserved", "attaching", "attached")},
-	"complete one": {"cinder.Complete", attachOne, completeOne, wantOne("attached")},
-	"release one":  {"cinder.Release", oneInUse, releaseOne, wantNone},
-	"disconnect":   {"cinder.Disconnect", inUse, disconnect, wantReserved},
-	"follow":       {"cinder.Follow", inUse, follow, wantFollowed},
-	"move":         {"cinder.Move", inUse, move, wantFollowed},
-	"reimage":      {"cinder.Reimage", inUse, reimage, wantRefilled},
-	"snapshot":     {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
-	"drop":         {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
+	"attach":                           {"cinder.Attach", nil, attach, wantAttached},
+	"complete":                         {"cinder.Complete", attach, complete, wantInUse},
+	"undo":                             {"cinder.Release", attach, release(false), wantLeft("own-1", "own-2")},
+	"terminate":                        {"cinder.Release", inUse, release(true), wantLeft("own-1")},
+	"attach one":                       {"cinder.Attach", nil, attachOne, wantOne("reserved", "attaching", "attached")},
+	"complete one":                     {"cinder.Complete", attachOne, completeOne, wantOne("attached")},
+	"release one":                      {"cinder.Release", oneInUse, releaseOne, wantNone},
+	"disconnect":                       {"cinder.Disconnect", inUse, disconnect, wantReserved},
+	"follow":                           {"cinder.Follow", inUse, follow, wantFollowed},
+	"move":                             {"cinder.Move", inUse, move, wantFollowed},
+	"reimage":                          {"cinder.Reimage", inUse, reimage, wantRefilled},
+	"begin swap":                       {"cinder.BeginSwap", swapAsked, beginSwap, wantBegun},
+	"cancel swap":                      {"cinder.CancelSwap", begunSwap, cancelSwap, wantNotSwapped},
+	"end swap":                         {"cinder.EndSwap", replaced, endSwap, wantSwapped},
+	"undo of one that was swapped":     {"cinder.Release", replaced, release(false), wantLeft("own-1", "own-2")},
+	"release of one that was swapped":  {"cinder.Release", replaced, releaseOne, wantOthers},
+	"release of one that was not":      {"cinder.Release", begunSwap, releaseOne, wantOthers},
+	"follow with one that was swapped": {"cinder.Follow", replaced, follow, wantSwapped},
+	"snapshot":                         {"cinder.Snapshot", inUse, snapshot, wantSnapshots},
+	"drop":                             {"cinder.DropSnapshots", imaged, drop, func(w *world) { wantImages(w, "image-2") }},
 }
 
 // one is the volume that comes or goes by itself.

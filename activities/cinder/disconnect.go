@@ -30,6 +30,9 @@ type note func(context.Context, *compute.BlockDevice) error
 // it lets go of the others, so that nobody else gets the volume in between. One that
 // is gone keeps it from no other: NotFound comes when all have had their turn.
 func (t *task) renew(ctx context.Context, write note, use func(*attachment) error) error {
+	if err := t.unswapAll(ctx, ""); err != nil {
+		return err
+	}
 	have, err := t.attachmentsOf(ctx, t.server.ID)
 	if err != nil {
 		return err

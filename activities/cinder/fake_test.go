@@ -5,6 +5,8 @@ package cinder_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -36,6 +38,8 @@ type fake struct {
 	becomes string
 	// refills counts how often a volume was filled anew.
 	refills int
+	// body is that of the request.
+	body []byte
 }
 
 type refusal struct {
@@ -57,6 +61,7 @@ func newFake(t *testing.T) (*fake, *gophercloud.ServiceClient) {
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.body, _ = io.ReadAll(r.Body)
 	call := len(f.calls)
 	f.calls = append(f.calls, r.Method+" "+r.URL.Path)
 	status, body := f.answer(r)
@@ -79,9 +84,7 @@ func (f *fake) answer(r *http.Request) (int, any) {
 		return cinderError(no.status, no.message)
 	}
 	var body map[string]object
-	if r.Body != nil {
-		_ = json.NewDecoder(r.Body).Decode(&body)
-	}
+	_ = json.Unmarshal(f.body, &body)
 	id := ""
 	if len(parts) > 1 && parts[1] != "detail" {
 		id = parts[1]
@@ -90,6 +93,9 @@ func (f *fake) answer(r *http.Request) (int, any) {
 	case "volumes":
 		if f.refilling(r) {
 			return f.refill(id, body["os-reimage"])
+		}
+		if asked := body["os-migrate_volume_completion"]; asked != nil {
+			return f.migrated(r, id, asked)
 		}
 		return f.volume(r, id, body["volume"])
 	case "snapshots":
@@ -129,7 +135,11 @@ func (f *fake) volume(r *http.Request, id string, asked object) (int, any) {
 				v["status"] = "reserved"
 			}
 		}
-		return http.StatusOK, object{"volume": v}
+		shown := maps.Clone(v)
+		if r.Header.Get(asAdmin) == "" {
+			delete(shown, "migration_status")
+		}
+		return http.StatusOK, object{"volume": shown}
 	}
 	found := []object{}
 	for _, v := range f.volumes {
@@ -142,7 +152,34 @@ func (f *fake) volume(r *http.Request, id string, asked object) (int, any) {
 
 // refilling says that a request is about a volume that is filled anew.
 func (f *fake) refilling(r *http.Request) bool {
-	return strings.HasSuffix(r.URL.Path, "/action") && r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/volumes/")
+	return strings.HasSuffix(r.URL.Path, "/action") && r.Method == http.MethodPost && strings.Contains(string(f.body), "os-reimage")
+}
+
+// asAdmin is the header of the service user's requests in its own project.
+const asAdmin = "X-Admin"
+
+// migrated puts a volume in the place of another, or removes it.
+func (f *fake) migrated(r *http.Request, id string, asked object) (int, any) {
+	v, other := f.volumes[id], f.volumes[fmt.Sprint(asked["new_volume"])]
+	switch {
+	case r.Header.Get(asAdmin) == "":
+		return cinderError(http.StatusForbidden, "admins only")
+	case v == nil || other == nil:
+		return cinderError(http.StatusNotFound, "no such volume")
+	case v["migration_status"] != "migrating":
+		return cinderError(http.StatusBadRequest, "Source volume not mid-migration.")
+	}
+	delete(f.volumes, fmt.Sprint(asked["new_volume"]))
+	v["migration_status"] = "error"
+	if asked["error"] == false {
+		v["migration_status"], v["status"] = "success", "in-use"
+		for _, at := range f.attachments {
+			if at["volume_id"] == asked["new_volume"] {
+				at["volume_id"] = id
+			}
+		}
+	}
+	return http.StatusOK, object{"save_volume_id": id}
 }
 
 // refill fills a volume that is reserved; it is what it was when it has been looked

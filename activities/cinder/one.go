@@ -36,6 +36,9 @@ func (t *task) releaseOne(ctx context.Context, volumeID string) error {
 }
 
 func (t *task) detachOne(ctx context.Context, volumeID string) error {
+	if err := t.unswapAll(ctx, volumeID); err != nil {
+		return err
+	}
 	have, err := t.attachmentsOf(ctx, t.server.ID)
 	if err != nil {
 		return err

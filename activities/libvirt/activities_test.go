@@ -79,6 +79,8 @@ type act struct {
 	run    func(context.Context, *libvirt.Activities) (any, error)
 	want   any // its answer
 	after  []libvirt.Guest
+	// has is the attachment by which the guest has the volume; empty isn't looked at.
+	has string
 }
 
 func power(action steps.PowerAction, generation int64) func(context.Context, *libvirt.Activities) (any, error) {
@@ -88,7 +90,7 @@ func power(action steps.PowerAction, generation int64) func(context.Context, *li
 }
 
 var (
-	volume = steps.Volume{ID: "0a6f3b1e-1111-4a4e-8b9a-0c2a47c2f6a1", Device: "vdb"}
+	volume = steps.Volume{ID: "0a6f3b1e-1111-4a4e-8b9a-0c2a47c2f6a1", AttachmentID: "old", Device: "vdb"}
 	port   = steps.Port{ID: "0a6f3b1e-2222-4a4e-8b9a-0c2a47c2f6a1", VIFType: "bridge", Bridge: "br0"}
 )
 
@@ -122,6 +124,9 @@ func unplug(generation int64, id string) func(context.Context, *libvirt.Activiti
 		return has(ctx, a, id)
 	}
 }
+
+// swapTo is the volume that takes the other's place.
+const swapTo = "0a6f3b1e-3333-4a4e-8b9a-0c2a47c2f6a1"
 
 func rescue(generation int64) func(context.Context, *libvirt.Activities) (any, error) {
 	return func(ctx context.Context, a *libvirt.Activities) (any, error) {
@@ -184,6 +189,24 @@ var acts = []act{
 	{name: "unplug a volume", proves: "libvirt.Unplug", setUp: []string{"build", "plug a volume"}, want: false, after: one(libvirt.Running), run: unplug(3, volume.ID)},
 	{name: "unplug a port", proves: "libvirt.Unplug", setUp: []string{"build", "stop", "plug a port"}, want: false, after: one(libvirt.Shutdown), run: unplug(4, port.ID)},
 	{name: "unplug of no guest", proves: "libvirt.Unplug", want: false, after: []libvirt.Guest{}, run: unplug(1, volume.ID)},
+	{name: "swap", proves: "libvirt.Swap", setUp: []string{"build", "plug a volume"}, want: struct{}{}, after: one(libvirt.Running), has: "new",
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			there := volume
+			there.AttachmentID = "new"
+			return a.Swap(ctx, steps.SwapIn{Token: token(3, 1), Volume: there, To: swapTo})
+		}},
+	{name: "undo a swap", proves: "libvirt.UndoSwap", setUp: []string{"build", "plug a volume", "swap"}, want: struct{}{}, after: one(libvirt.Running), has: "old",
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			// One that another swap has taken it from is not touched.
+			if _, err := a.UndoSwap(ctx, steps.UndoSwapIn{Token: token(4, 1), From: "another"}); err != nil {
+				return nil, err
+			}
+			return a.UndoSwap(ctx, steps.UndoSwapIn{Token: token(4, 1), From: swapTo})
+		}},
+	{name: "debt of a swap", setUp: []string{"build", "plug a volume", "swap", "stop after"}, want: nil, after: one(libvirt.Shutdown), has: "old",
+		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
+			return nil, a.Pay(ctx, libvirt.Debt{Kind: operations.EffectSwapped, ServerID: serverID, Generation: 3, Attempt: 1, Device: swapTo})
+		}},
 	{name: "debt of a device", setUp: []string{"build", "plug a volume", "stop after"}, want: false, after: one(libvirt.Shutdown),
 		run: func(ctx context.Context, a *libvirt.Activities) (any, error) {
 			if err := a.Pay(ctx, libvirt.Debt{ServerID: serverID, Generation: 2, Attempt: 1, Device: volume.ID}); err != nil {
@@ -300,6 +323,9 @@ func (c act) check(t testing.TB, dir string) {
 	guests, err := driver.List(context.Background())
 	if err != nil || !reflect.DeepEqual(guests, c.after) {
 		t.Fatalf("after %s: guests %+v, %v, want %+v", c.name, guests, err, c.after)
+	}
+	if got, err := driver.Attachment(serverID, volume.ID); c.has != "" && (err != nil || got != c.has) {
+		t.Fatalf("after %s: the guest has the volume by %q, %v, want %q", c.name, got, err, c.has)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 )
 
@@ -34,9 +35,9 @@ func (a *Activities) Unplug(ctx context.Context, in steps.UnplugIn) (out steps.U
 	return out, err
 }
 
-// payDevice takes out of the guest a device that is owed. A newer owner may have
-// been at work here since without touching the device, so the debt is paid under
-// the token that the fence stands at.
+// payDevice takes out of the guest a device that is owed, or gives it the volume back
+// that a swap has taken. A newer owner may have been at work here since without
+// touching the device, so the debt is paid under the token that the fence stands at.
 func (a *Activities) payDevice(ctx context.Context, d Debt) error {
 	t := d.token()
 	stood, _, err := a.fences.condemned(d.ServerID)
@@ -47,6 +48,9 @@ func (a *Activities) payDevice(ctx context.Context, d Debt) error {
 		t = stood
 	}
 	err = a.fences.Within(ctx, t, actDevice, func(ctx context.Context, confirm Confirm) error {
+		if d.Kind == operations.EffectSwapped {
+			return a.driver.UndoSwap(ctx, d.ServerID, d.Device, confirm)
+		}
 		return a.driver.Unplug(ctx, d.ServerID, d.Device, confirm)
 	})
 	return a.unlessVoid(ctx, d, err)

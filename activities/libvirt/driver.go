@@ -63,6 +63,7 @@ type Driver interface {
 	// short is finished by whoever starts the guest next.
 	Rebuild(ctx context.Context, in steps.RebuildIn, mark string, confirm Confirm) (Guest, error)
 	Migrator
+	SwapDriver
 	// Observe shows one guest. Errors: NotFound.
 	Observe(ctx context.Context, serverID string) (Guest, error)
 	// Diagnostics says how a guest does; of one that doesn't run, its power state
@@ -102,6 +103,17 @@ func (d Device) Keep(spec steps.ServerSpec) steps.ServerSpec {
 		spec.Volumes = append(spec.Volumes, *d.Volume)
 	} else {
 		spec.Ports = append(spec.Ports, *d.Port)
+	}
+	return spec
+}
+
+// Replace gives a spec that has the volume in the place of the one of its id.
+func Replace(spec steps.ServerSpec, volume steps.Volume) steps.ServerSpec {
+	spec.Volumes = slices.Clone(spec.Volumes)
+	for i, v := range spec.Volumes {
+		if v.ID == volume.ID {
+			spec.Volumes[i] = volume
+		}
 	}
 	return spec
 }

@@ -73,6 +73,23 @@ var acts = map[string]func(*scene) act{
 			return r.ServerSpec(ctx, steps.ServerSpecIn{Fence: s.fence})
 		}
 	},
+	"records.ReplaceVolume": func(s *scene) act {
+		computetest.InTx(s, s.db, func(tx store.Tx) error {
+			device := compute.BlockDevice{ServerID: s.server, SourceType: "volume", DestinationType: "volume", VolumeID: "v", AttachmentID: "old"}
+			if err := compute.InsertBlockDevices(s.Context(), tx, s.server, []compute.BlockDevice{device}); err != nil {
+				return err
+			}
+			device.Swap = compute.Swap{VolumeID: "new", AttachmentID: "new"}
+			return compute.SetSwap(s.Context(), tx, &device)
+		})
+		return func(ctx context.Context, r *records.Activities) (any, error) {
+			if _, err := r.ReplaceVolume(ctx, steps.ReplaceVolumeIn{Fence: s.fence, NewVolumeID: "new"}); err != nil {
+				return nil, err
+			}
+			devices, err := compute.BlockDevices(s.Context(), s.db.Pool, s.server)
+			return devices, err
+		}
+	},
 	"records.Node": func(s *scene) act {
 		fence := s.node(operations.NodeManage, provision.Verifying)
 		return func(ctx context.Context, r *records.Activities) (any, error) {

@@ -126,15 +126,11 @@ func (a *API) volumeOf(r *rest.Request, id string) (*openstack.Volume, error) {
 
 // mayHave says why the server can't be given the volume, in the original's order.
 func mayHave(r *rest.Request, tx store.Tx, server *compute.Server, volume *openstack.Volume, tag string) error {
-	have, err := compute.ServersOfVolume(r.Context(), tx, volume.ID)
+	if err := mustBeFree(r, tx, server, volume); err != nil {
+		return err
+	}
 	offloaded := server.VMState == servers.VMShelvedOffloaded
 	switch {
-	case err != nil:
-		return err
-	case !volume.Multiattach && len(have) > 0:
-		return faults.New(faults.Invalid, "InvalidVolume", "Invalid volume: volume %s is already attached to instances: %s", volume.ID, strings.Join(have, " "))
-	case slices.Contains(have, server.ID):
-		return faults.New(faults.Invalid, "InvalidVolume", "Invalid volume: volume %s already attached", volume.ID)
 	case offloaded && tag != "":
 		return faults.New(faults.Invalid, "VolumeTaggedAttachToShelvedNotSupported", "Tagged volume attachment is not supported for shelved-offloaded instances.")
 	case offloaded && volume.Multiattach:
@@ -143,6 +139,20 @@ func mayHave(r *rest.Request, tx store.Tx, server *compute.Server, volume *opens
 		return faults.New(faults.Invalid, "MultiattachNotSupportedOldMicroversion", "Multiattach volumes are only supported starting with compute API version 2.60.")
 	case volume.Status != "available" && !(volume.Multiattach && volume.Status == "in-use"):
 		return notReservable(volume.ID, volume.Status)
+	}
+	return nil
+}
+
+// mustBeFree says which servers have the volume that may not.
+func mustBeFree(r *rest.Request, tx store.Tx, server *compute.Server, volume *openstack.Volume) error {
+	have, err := compute.ServersOfVolume(r.Context(), tx, volume.ID)
+	switch {
+	case err != nil:
+		return err
+	case !volume.Multiattach && len(have) > 0:
+		return faults.New(faults.Invalid, "InvalidVolume", "Invalid volume: volume %s is already attached to instances: %s", volume.ID, strings.Join(have, " "))
+	case slices.Contains(have, server.ID):
+		return faults.New(faults.Invalid, "InvalidVolume", "Invalid volume: volume %s already attached", volume.ID)
 	}
 	return nil
 }
@@ -228,8 +238,8 @@ func deviceOf(r *rest.Request, q store.Queryer, serverID string) (*compute.Block
 // a swap of its volume.
 const updatable = 85
 
-// updateAttachment changes whether the volume ends with its server. To put
-// another volume in its place is refused.
+// updateAttachment changes whether the volume ends with its server, and puts another
+// volume in its place.
 func (a *API) updateAttachment(r *rest.Request) (*rest.Response, error) {
 	asked, err := readBody[volumeRequest](r, "volumeAttachment")
 	if err != nil {
@@ -246,7 +256,7 @@ func (a *API) updateAttachment(r *rest.Request) (*rest.Response, error) {
 		return asked.change(r, tx, server)
 	})
 	if err == nil && swap {
-		err = a.refuseSwap(r)
+		err = a.swapVolume(r, asked.VolumeID)
 	}
 	return nil, err
 }
@@ -270,17 +280,4 @@ func (asked *volumeRequest) change(r *rest.Request, tx store.Tx, server *compute
 		return nil
 	}
 	return compute.SetVolumeEnds(r.Context(), tx, server.ID, device.VolumeID, bool(*asked.DeleteOnTermination))
-}
-
-// refuseSwap: a volume that isn't migrated is nobody's to swap, and a host copies
-// none that is.
-func (a *API) refuseSwap(r *rest.Request) error {
-	volume, err := a.volumeOf(r, r.Param("id"))
-	switch {
-	case err != nil:
-		return err
-	case volume.MigrationStatus == "":
-		return faults.New(faults.Conflict, "VolumeNotMigrating", "volume %s is not migrating; this API should only be called by Cinder", volume.ID)
-	}
-	return faults.New(faults.Invalid, "InvalidVolume", "Invalid volume: volume %s can't be migrated while it is attached", volume.ID)
 }

@@ -48,6 +48,16 @@ func (e *Engine) Debts(ctx context.Context, q store.Queryer, hostID string) ([]D
 	return debts, nil
 }
 
+// Owed says whether an effect of an operation is.
+func (e *Engine) Owed(ctx context.Context, q store.Queryer, operationID string, kind operations.EffectKind, ref string) (owed bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM engine.operation_effects
+		WHERE operation_id = $1 AND kind = $2 AND ref = $3 AND state = 'owed')`, operationID, kind, ref).Scan(&owed)
+	if err != nil {
+		return false, fmt.Errorf("debts of %s: %w", operationID, store.Translate(err))
+	}
+	return owed, nil
+}
+
 // Paid settles what a host owed, and with a guest the claims that are owed
 // with it, the server's or its migration's, whose room the caller gives back in the same transaction. Paid twice is
 // paid once. Errors: NotFound if the host has no such debt, which may have

@@ -44,8 +44,9 @@ func TestEveryMeetingWithShared(t *testing.T) {
 				got := w.accept(second.Kind, id)
 				preempts := operations.Meet(first.Kind, second.Kind) == operations.Preempt
 				was, at := w.operation(running), w.thing(id)
-				if got.Meeting != operations.Meet(first.Kind, second.Kind) || got.Startable != (preempts && !begun) || was.Finished() != got.Startable ||
-					(was.CancelRequestedAt != nil) != (preempts && begun) || (at.holder == got.OperationID) != second.Exclusive {
+				stays := begun || first.Prepared // to take back what it was accepted with
+				if got.Meeting != operations.Meet(first.Kind, second.Kind) || got.Startable != (preempts && !stays) || was.Finished() != got.Startable ||
+					(was.CancelRequestedAt != nil) != (preempts && stays) || (at.holder == got.OperationID) != second.Exclusive {
 					t.Errorf("%s meets %s, begun %t: %+v, the thing is %+v, the other %+v", second.Kind, first.Kind, begun, got, at, was)
 				}
 			}

@@ -76,7 +76,8 @@ func (s *Servers) ConfigDrive(ctx context.Context, hostID, serverID string) (hos
 	return hostlink.ConfigDrive{Files: files}, err
 }
 
-// Volumes gives the connections of the server's attachments.
+// Volumes gives the connections of the server's attachments, of a volume that is to
+// take another's place too.
 func (s *Servers) Volumes(ctx context.Context, hostID, serverID string) (hostlink.Volumes, error) {
 	server, err := s.server(ctx, hostID, serverID)
 	if err != nil {
@@ -87,15 +88,24 @@ func (s *Servers) Volumes(ctx context.Context, hostID, serverID string) (hostlin
 		return hostlink.Volumes{}, err
 	}
 	answer := hostlink.Volumes{Connections: []hostlink.Connection{}}
+	add := func(volumeID, attachmentID string) (err error) {
+		c := hostlink.Connection{VolumeID: volumeID}
+		if c.DriverType, c.Data, err = s.Services.Attachment(ctx, server.ProjectID, attachmentID); err == nil {
+			answer.Connections = append(answer.Connections, c)
+		}
+		return err
+	}
 	for _, d := range devices {
-		if !d.IsVolume() || d.AttachmentID == "" {
-			continue
+		if d.IsVolume() && d.AttachmentID != "" {
+			if err := add(d.VolumeID, d.AttachmentID); err != nil {
+				return hostlink.Volumes{}, err
+			}
 		}
-		c := hostlink.Connection{VolumeID: d.VolumeID}
-		if c.DriverType, c.Data, err = s.Services.Attachment(ctx, server.ProjectID, d.AttachmentID); err != nil {
-			return hostlink.Volumes{}, err
+		if d.Swap.AttachmentID != "" && !d.Swap.Replaced {
+			if err := add(d.Swap.VolumeID, d.Swap.AttachmentID); err != nil {
+				return hostlink.Volumes{}, err
+			}
 		}
-		answer.Connections = append(answer.Connections, c)
 	}
 	return answer, nil
 }

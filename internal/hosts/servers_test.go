@@ -72,6 +72,20 @@ func TestServersOfAHost(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(volumes, want) {
 		t.Errorf("volumes %+v, %v; want %+v", volumes, err, want)
 	}
+	// Of one that is swapped it is told both, until the new one has its place.
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		return compute.SetSwap(t.Context(), tx, &compute.BlockDevice{ServerID: s.ID, Position: 3, Swap: compute.Swap{VolumeID: "v-4", AttachmentID: "a-4"}})
+	})
+	want.Connections = append(want.Connections, hostlink.Connection{VolumeID: "v-4", DriverType: "local", Data: json.RawMessage(`{"of": "p/a-4"}`)})
+	if volumes, err := told.Volumes(t.Context(), host, s.ID); err != nil || !reflect.DeepEqual(volumes, want) {
+		t.Errorf("volumes %+v, %v; want %+v", volumes, err, want)
+	}
+	computetest.InTx(t, db, func(tx store.Tx) error { return compute.ReplaceVolume(t.Context(), tx, s.ID, "v-4") })
+	want.Connections = want.Connections[:2]
+	want.Connections[1].Data = json.RawMessage(`{"of": "p/a-4"}`)
+	if volumes, err := told.Volumes(t.Context(), host, s.ID); err != nil || !reflect.DeepEqual(volumes, want) {
+		t.Errorf("volumes %+v, %v; want %+v", volumes, err, want)
+	}
 	_, atImage := told.Image(t.Context(), other, s.ID)
 	_, atDrive := told.ConfigDrive(t.Context(), other, s.ID)
 	_, atVolumes := told.Volumes(t.Context(), other, s.ID)

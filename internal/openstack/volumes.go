@@ -21,10 +21,17 @@ type Volume struct {
 	Multiattach bool   `json:"multiattach"`
 	// MigrationStatus is empty, or null, of a volume that isn't migrated.
 	MigrationStatus string `json:"migration_status"`
+	// Attachments are those that servers use it by.
+	Attachments []VolumeAttachment `json:"attachments"`
 	// ImageMetadata are the properties of the image that the volume comes from.
 	ImageMetadata map[string]string `json:"volume_image_metadata"`
 	// VolumeID is the volume of a snapshot.
 	VolumeID string `json:"volume_id"`
+}
+
+// VolumeAttachment is what is read of a volume's attachment.
+type VolumeAttachment struct {
+	ServerID string `json:"server_id"`
 }
 
 // Image is the image that the volume comes from, as far as Cinder remembers it.

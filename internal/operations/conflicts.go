@@ -73,6 +73,7 @@ var meetings = map[Kind]map[Kind]Meeting{
 	ServerDetachVolume:    {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerAttachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerDetachInterface: {ServerDelete: Preempt, ServerResetState: Preempt},
+	ServerSwapVolume:      {ServerDelete: Preempt, ServerResetState: Preempt},
 	ServerCreateImage:     {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 	ServerCreateBackup:    {ServerDelete: Preempt, ServerSoftDelete: Preempt, ServerResetState: Preempt},
 

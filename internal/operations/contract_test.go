@@ -48,6 +48,7 @@ var asked = map[operations.Kind]struct{ action, variant string }{
 	operations.ServerDetachVolume:    {action: "detach volume"},
 	operations.ServerAttachInterface: {action: "attach interface"},
 	operations.ServerDetachInterface: {action: "detach interface"},
+	operations.ServerSwapVolume:      {action: "swap volume"},
 	operations.ServerCreateImage:     {action: "createImage"},
 	operations.ServerCreateBackup:    {action: "createBackup"},
 

@@ -32,6 +32,13 @@ const (
 	// EffectVolume: the attachment of one volume that came while the server
 	// was there. Ref is the volume's id.
 	EffectVolume EffectKind = "volume"
+	// EffectNewVolume: the attachment of a volume that is to take another's place.
+	// EffectSwapped: a guest that writes to that one, or is about to. EffectOldVolume:
+	// the attachment of the volume that the guest has left for it; undone, Cinder
+	// knows which one the guest has. Ref is the id of the new one.
+	EffectNewVolume EffectKind = "new-volume"
+	EffectSwapped   EffectKind = "swapped"
+	EffectOldVolume EffectKind = "old-volume"
 	// EffectPort: the port of one interface that came while the server was
 	// there. Ref is its position among them.
 	EffectPort EffectKind = "port"
@@ -110,7 +117,7 @@ func (e Effect) Open() bool { return e.State == Intended || e.State == Done }
 func (e Effect) AtService() bool {
 	switch e.Kind {
 	case EffectPorts, EffectPort, EffectVolumes, EffectVolume, EffectBindings, EffectConnections,
-		EffectOldBindings, EffectOldConnections, EffectMovedPorts, EffectMovedVolumes, EffectImage, EffectSnapshots:
+		EffectOldBindings, EffectOldConnections, EffectMovedPorts, EffectMovedVolumes, EffectNewVolume, EffectOldVolume, EffectImage, EffectSnapshots:
 		return true
 	}
 	return false

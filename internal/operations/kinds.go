@@ -67,6 +67,8 @@ const (
 	ServerDetachVolume    Kind = "server.detach-volume"
 	ServerAttachInterface Kind = "server.attach-interface"
 	ServerDetachInterface Kind = "server.detach-interface"
+	// ServerSwapVolume puts another volume in the place of one that Cinder migrates.
+	ServerSwapVolume Kind = "server.swap-volume"
 	// ServerCreateImage makes an image of a server as it is, ServerCreateBackup
 	// one of several that take turns.
 	ServerCreateImage  Kind = "server.create-image"
@@ -264,8 +266,8 @@ const (
 	// StepInspect is a look at what a node is made of.
 	StepInspect = "inspect"
 	// StepResources is a stack's traversal, StepRollback the one that takes it
-	// back, StepSettle the end of one that was lost, of a move, and of what was found on a
-	// node.
+	// back, StepSettle the end of one that was lost, of a move, of a volume that another
+	// has taken the place of, and of what was found on a node.
 	StepResources = "resources"
 	StepRollback  = "rollback"
 	StepSettle    = "settle"
@@ -302,6 +304,7 @@ var specs = []Spec{
 	{Kind: ServerDetachVolume, Resource: Server, Verb: "detach-volume", Action: "detach_volume", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepVolumes}, Deadline: time.Hour},
 	{Kind: ServerAttachInterface, Resource: Server, Verb: "attach-interface", Action: "attach_interface", Steps: []string{StepNetwork, StepGuest}, Deadline: time.Hour},
 	{Kind: ServerDetachInterface, Resource: Server, Verb: "detach-interface", Action: "detach_interface", PointOfNoReturn: StepGuest, Steps: []string{StepGuest, StepNetwork}, Deadline: time.Hour},
+	{Kind: ServerSwapVolume, Resource: Server, Verb: "swap-volume", Action: "swap_volume", Prepared: true, PointOfNoReturn: StepSettle, Steps: []string{StepVolumes, StepGuest, StepSettle}, Deadline: 24 * time.Hour},
 	{Kind: ServerCreateImage, Resource: Server, Verb: "create-image", Action: "createImage", Exclusive: true, Prepared: true, Steps: []string{StepSnapshot, StepVolumes, StepUpload}, Deadline: 2 * time.Hour},
 	{Kind: ServerCreateBackup, Resource: Server, Verb: "create-backup", Action: "createBackup", Exclusive: true, Prepared: true, PointOfNoReturn: StepRotate, Steps: []string{StepSnapshot, StepUpload, StepRotate}, Deadline: 2 * time.Hour},
 	{Kind: ServerShelve, Resource: Server, Verb: "shelve", Action: "shelve", Exclusive: true, Prepared: true, PointOfNoReturn: StepShelve, Steps: []string{StepGuest, StepSnapshot, StepUpload, StepShelve, StepOffload}, Deadline: 2 * time.Hour},
@@ -310,7 +313,7 @@ var specs = []Spec{
 	{Kind: ServerEvacuate, Resource: Server, Verb: "evacuate", Action: "evacuate", Exclusive: true, PointOfNoReturn: StepLeave, Steps: []string{StepSchedule, StepNetwork, StepVolumes, StepGuest, StepLeave}, Deadline: time.Hour},
 	{Kind: ServerLiveMigrate, Resource: Server, Verb: "live-migrate", Action: "live-migration", Exclusive: true, PointOfNoReturn: StepMove,
 		Steps: []string{StepSchedule, StepQueue, StepPrepare, StepMove, StepSettle}, Deadline: 24 * time.Hour},
-	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork}, Deadline: 24 * time.Hour},
+	{Kind: ServerRecoverShared, Resource: Server, Verb: recoverSharedVerb, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepVolumes, StepNetwork, StepSettle}, Deadline: 24 * time.Hour},
 	{Kind: ServerRecover, Resource: Server, Verb: recoverVerb, Exclusive: true, PointOfNoReturn: FromStart, Steps: []string{StepGuest, StepState, StepRotate, StepShelve, StepOffload, StepKeep, StepSettle, StepLeave}, Deadline: 24 * time.Hour},
 
 	{Kind: StackCreate, Resource: Stack, Verb: "create", Exclusive: true, Steps: []string{StepResources, StepRollback}, Deadline: traversalDeadline},

@@ -84,6 +84,7 @@ type CinderActivities interface {
 	Move(context.Context, FollowIn) (struct{}, error)
 	CinderSnapshots
 	CinderReimage
+	CinderSwaps
 }
 
 // Cinder is the family's caller.

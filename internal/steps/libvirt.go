@@ -158,6 +158,7 @@ type LibvirtActivities interface {
 	// success. Errors: Invalid (bad image), Superseded.
 	Rebuild(context.Context, RebuildIn) (PowerOut, error)
 	DeviceActivities
+	VolumeSwaps
 	LibvirtSnapshots
 	MigrationActivities
 }

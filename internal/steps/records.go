@@ -248,6 +248,7 @@ type HostOut struct {
 type RecordsActivities interface {
 	MovingActivities
 	NodeActivities
+	SwapActivities
 	Begin(context.Context, BeginIn) (BeginOut, error)
 	Advance(context.Context, AdvanceIn) (AdvanceOut, error)
 	Finish(context.Context, FinishIn) (FinishOut, error)

@@ -44,6 +44,7 @@ var Workflows = map[operations.Kind]func(workflow.Context, steps.Ref) error{
 	operations.ServerDetachVolume:    DetachVolume,
 	operations.ServerAttachInterface: AttachInterface,
 	operations.ServerDetachInterface: DetachInterface,
+	operations.ServerSwapVolume:      SwapVolume,
 	operations.ServerRecoverShared:   Recover,
 	operations.ServerCreateImage:     CreateImage,
 	operations.ServerCreateBackup:    CreateImage,

@@ -41,6 +41,8 @@ package server
 //	attach            nothing outside, or a debt, and no row of the device
 //	detach            from the step guest on finished: the device is gone; or
 //	                  the guest keeps it, and it is attached as before
+//	swap-volume       before the step settle as it was, or a debt; from there on
+//	                  finished: the server has the new volume
 //
 // An operation that shared the server is recovered by one that does so too, and
 // says nothing of the server's row.
@@ -93,6 +95,7 @@ var recoveries = map[operations.Kind]recovery{
 	operations.ServerDetachVolume:    {finish: detachVolume, undone: nothing},
 	operations.ServerAttachInterface: {undone: nothing},
 	operations.ServerDetachInterface: {finish: detachInterface, undone: nothing},
+	operations.ServerSwapVolume:      {finish: settleSwap, undone: nothing},
 	operations.ServerCreateImage:     {undone: unchanged},
 	operations.ServerCreateBackup:    {finish: rotateAgain, undone: unchanged},
 	operations.ServerShelve:          {finish: shelveAgain, undone: unchanged},

@@ -87,6 +87,7 @@ func powersOnTemporal() map[string]told {
 func TestOnTemporal(t *testing.T) {
 	stories := powersOnTemporal()
 	maps.Copy(stories, devicesOnTemporal())
+	maps.Copy(stories, swapOnTemporal())
 	maps.Copy(stories, movesOnTemporal())
 	maps.Copy(stories, map[string]told{
 		"build-done":                {building, nil, completed, operations.ResultDone, isActive},
@@ -239,7 +240,7 @@ func TestResetByHand(t *testing.T) {
 var budgets = map[string]int{"build": 1, "build-with-ports": 2, "delete-with-ports": 2,
 	// Volumes of which one is still being made are asked for a second time.
 	"build-with-volumes": 5, "delete-with-volumes": 3, "delete": 1, "start": 1, "stop": 1, "reboot": 1, "hard-reboot": 1, "pause": 1, "unpause": 1, "suspend": 1, "resume": 1, "reset-state": 0, "soft-delete": 1, "restore": 1, "rescue": 1, "unrescue": 1, "crash-dump": 1, "rebuild": 2,
-	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "create-image": 2, "create-backup": 3,
+	"attach-volume": 3, "detach-volume": 2, "attach-interface": 2, "detach-interface": 2, "swap-volume": 3, "create-image": 2, "create-backup": 3,
 	"shelve": 4, "shelve-offload": 3, "unshelve": 6, "live-migrate": 5, "live-migrate-with-ports": 6, "evacuate": 4}
 
 func TestBudgets(t *testing.T) {

@@ -26,6 +26,10 @@ var undo = map[operations.EffectKind]saga.Undo{
 	operations.EffectRescue:   undoRescue,
 	operations.EffectHalt:     undoHalt,
 
+	operations.EffectNewVolume: undoNewVolume,
+	operations.EffectSwapped:   undoSwapped,
+	operations.EffectOldVolume: undoOldVolume,
+
 	operations.EffectMovedPorts:   undoMovedPorts,
 	operations.EffectMovedVolumes: undoMovedVolumes,
 	operations.EffectStarted:      undoBy(steps.PowerForceStop),

@@ -266,6 +266,7 @@ func (r records) ServerSpec(_ context.Context, in steps.ServerSpecIn) (steps.Ser
 	return fenced(r.w, "records.ServerSpec", in.Fence, func() (steps.ServerSpec, error) {
 		spec := steps.ServerSpec{ServerID: ServerID, Name: "anchor", Hostname: "anchor", VCPUs: r.w.cpus(in.Size), MemoryMB: 512}
 		r.w.Device.spec(&spec)
+		r.w.Swap.spec(&spec)
 		return spec, nil
 	})
 }

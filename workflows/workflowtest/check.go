@@ -37,11 +37,13 @@ func (w *World) check(t *testing.T) {
 	w.checkMove(t)
 	w.checkRebuild(t)
 	w.checkDevice(t)
+	w.checkSwap(t)
 	w.checkImages(t)
 	w.PayDebts()
 	w.checkHosts(t)
 	w.checkMove(t)
 	w.checkDevice(t)
+	w.checkSwap(t)
 	w.checkImages(t)
 	if t.Failed() {
 		t.Logf("the world at the end:\n%s\n%d calls, the last of them %v", w, len(w.calls), w.calls[max(0, len(w.calls)-20):])
@@ -53,8 +55,10 @@ func (w *World) well(e operations.Effect) bool {
 	switch e.Kind {
 	case operations.EffectPorts, operations.EffectPort, operations.EffectBindings, operations.EffectOldBindings, operations.EffectMovedPorts:
 		return !w.Neutron.Down
-	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectOldConnections, operations.EffectMovedVolumes, operations.EffectSnapshots:
+	case operations.EffectVolumes, operations.EffectVolume, operations.EffectConnections, operations.EffectOldConnections, operations.EffectMovedVolumes, operations.EffectOldVolume, operations.EffectSnapshots:
 		return !w.Cinder.Down
+	case operations.EffectNewVolume:
+		return !w.Cinder.Down && !w.owesSwapped()
 	case operations.EffectImage:
 		return !w.Glance.Down
 	}

@@ -145,7 +145,7 @@ var (
 )
 
 // undos are the steps at services that take something back.
-var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "cinder.Disconnect", "neutron.Unbind", "cinder.Follow", "neutron.Follow", "glance.Delete"}
+var undos = []string{"neutron.Deallocate", "cinder.Release", "cinder.DropSnapshots", "cinder.Disconnect", "neutron.Unbind", "cinder.Follow", "neutron.Follow", "glance.Delete", "cinder.CancelSwap", "cinder.EndSwap"}
 
 func incidents(c Call) []Incident {
 	rows := inTheDatabase

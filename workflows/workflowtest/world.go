@@ -43,6 +43,8 @@ type World struct {
 	Migrated string
 	// Device is a volume or a port that comes or goes; nil if none does.
 	Device *Device
+	// Swap is a volume that another is to take the place of; nil if none is.
+	Swap *Swap
 	// Glance has the image that is made of the server.
 	Glance Glance
 	// Moves is the move that the server makes.
@@ -235,6 +237,7 @@ func (w *World) PayDebts() {
 		w.Glance.pay(e)
 		w.payMove(e)
 		w.payResize(e)
+		w.paySwap(e)
 		switch e.Kind {
 		case operations.EffectBindings, operations.EffectConnections, operations.EffectHalt:
 			w.payShelf(e)
@@ -276,6 +279,9 @@ func (w *World) Row() string {
 	if w.Device != nil && w.Device.Row {
 		place += ", with the device"
 	}
+	if w.Swap != nil && w.Swap.Replaced {
+		place += ", with the new volume"
+	}
 	return fmt.Sprintf("%s, power %d, %s", w.Server.VMState, w.Server.PowerState, place)
 }
 
@@ -290,6 +296,9 @@ func (w *World) String() string {
 	fmt.Fprintf(&b, "  volumes %d made %t attached to %q in use %t\n", w.Cinder.Asked, w.Cinder.Made, w.Cinder.Attached, w.Cinder.InUse)
 	if w.Device != nil {
 		fmt.Fprintf(&b, "  device %+v\n", *w.Device)
+	}
+	if w.Swap != nil {
+		fmt.Fprintf(&b, "  swap %+v\n", *w.Swap)
 	}
 	fmt.Fprintf(&b, "  %s\n", w.Glance)
 	for _, name := range slices.Sorted(maps.Keys(w.Hosts)) {

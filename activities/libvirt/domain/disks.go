@@ -61,12 +61,9 @@ func (disk Disk) xml(on servers.Disk) libvirtxml.DomainDisk {
 	x := libvirtxml.DomainDisk{
 		Device: "disk",
 		Driver: &libvirtxml.DomainDiskDriver{Name: "qemu", Type: disk.Format, Cache: disk.Cache},
-		Source: &libvirtxml.DomainDiskSource{File: &libvirtxml.DomainDiskSourceFile{File: disk.Path}},
+		Source: disk.source(),
 		Target: &libvirtxml.DomainDiskTarget{Dev: on.Name, Bus: on.Bus},
 		Serial: disk.Serial,
-	}
-	if disk.Block {
-		x.Source = &libvirtxml.DomainDiskSource{Block: &libvirtxml.DomainDiskSourceBlock{Dev: disk.Path}}
 	}
 	if disk.CDROM {
 		x.Device = "cdrom"
@@ -81,4 +78,11 @@ func (disk Disk) xml(on servers.Disk) libvirtxml.DomainDisk {
 		x.Shareable = &libvirtxml.DomainDiskShareable{}
 	}
 	return x
+}
+
+func (disk Disk) source() *libvirtxml.DomainDiskSource {
+	if disk.Block {
+		return &libvirtxml.DomainDiskSource{Block: &libvirtxml.DomainDiskSourceBlock{Dev: disk.Path}}
+	}
+	return &libvirtxml.DomainDiskSource{File: &libvirtxml.DomainDiskSourceFile{File: disk.Path}}
 }

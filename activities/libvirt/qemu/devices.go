@@ -118,19 +118,19 @@ func (g *guest) deviceXML(ctx context.Context, spec steps.ServerSpec, device lib
 
 // find gives the device's name and XML as the domain has it; empty if it has not.
 func (g *guest) find(ctx context.Context, id string, where golibvirt.DomainModificationImpact) (name, text string, err error) {
-	var flags golibvirt.DomainXMLFlags
-	if where == config {
-		flags = golibvirt.DomainXMLInactive
-	}
-	var whole string
-	err = g.domain(ctx, callTime, "describe the domain", func(rpc *golibvirt.Libvirt, dom golibvirt.Domain) (err error) {
-		whole, err = rpc.DomainGetXMLDesc(dom, flags)
-		return err
-	})
+	whole, err := g.describe(ctx, as(where))
 	if err != nil {
 		return "", "", err
 	}
 	return domain.FindDevice(whole, id)
+}
+
+// as says which description of a domain has what is there.
+func as(where golibvirt.DomainModificationImpact) golibvirt.DomainXMLFlags {
+	if where == config {
+		return golibvirt.DomainXMLInactive
+	}
+	return 0
 }
 
 // Unplug has the guest let go of a device.

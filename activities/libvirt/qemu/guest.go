@@ -77,6 +77,8 @@ type record struct {
 	// host whose the folder is when that is over, if it is to leave with the guest.
 	Leaving string `json:"leaving,omitempty"`
 	Heir    string `json:"heir,omitempty"`
+	// Swap is the last one that was begun.
+	Swap *swap `json:"swap,omitempty"`
 	// Resize is set while what the guest was before a resize is set aside.
 	Resize *resize `json:"resize,omitempty"`
 }

@@ -18,6 +18,7 @@
 //	land     land.cpu  land.folder  land.disk  land.done
 //	migrate  depart  migrate.begin  migrate.copying  migrate.move  migrate.done  landed
 //	devices  plug.device  plug.done  unplug.device  unplug.done
+//	swap     swap.copy  swap.pivot  swap.done  unswap.copy  unswap.pivot  unswap.done
 //
 // What goes wrong is told by two lists, "name=value" with commas between:
 //

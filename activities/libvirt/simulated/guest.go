@@ -29,6 +29,8 @@ type domain struct {
 	Rescue *rescue `json:"rescue,omitempty"`
 	// Rebuild is the last one that was begun.
 	Rebuild *rebuild `json:"rebuild,omitempty"`
+	// Swap is the last one that was begun.
+	Swap *swap `json:"swap,omitempty"`
 	// Resize is set while what the guest was before a resize is set aside.
 	Resize *resize `json:"resize,omitempty"`
 }

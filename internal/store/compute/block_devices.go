@@ -43,6 +43,8 @@ type BlockDevice struct {
 	Multiattach bool
 	// AttachmentID is Cinder's; empty while the volume is not attached.
 	AttachmentID string
+	// Swap is the other volume while one takes the place of another.
+	Swap Swap
 }
 
 // IsVolume says whether Cinder has the device.
@@ -62,11 +64,13 @@ func (d *BlockDevice) blankLocal() bool {
 func (d *BlockDevice) Boots() bool { return d.BootIndex != nil && *d.BootIndex == 0 }
 
 const blockDeviceColumns = `id::text, server_id::text, position, source_type, destination_type, source_id, volume_id, ours, volume_size_gb,
-	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, multiattach, attachment_id`
+	volume_type, boot_index, device_name, device_type, disk_bus, guest_format, tag, delete_on_termination, multiattach, attachment_id,
+	swap_volume_id, swap_attachment_id, swap_replaced`
 
 func (d *BlockDevice) fields() []any {
 	return []any{&d.ID, &d.ServerID, &d.Position, &d.SourceType, &d.DestinationType, &d.SourceID, &d.VolumeID, &d.Ours, &d.VolumeSizeGB,
-		&d.VolumeType, &d.BootIndex, &d.DeviceName, &d.DeviceType, &d.DiskBus, &d.GuestFormat, &d.Tag, &d.DeleteOnTermination, &d.Multiattach, &d.AttachmentID}
+		&d.VolumeType, &d.BootIndex, &d.DeviceName, &d.DeviceType, &d.DiskBus, &d.GuestFormat, &d.Tag, &d.DeleteOnTermination, &d.Multiattach, &d.AttachmentID,
+		&d.Swap.VolumeID, &d.Swap.AttachmentID, &d.Swap.Replaced}
 }
 
 // InsertBlockDevices writes what a server's request asks for; Position is given
@@ -124,10 +128,10 @@ func ForgetVolume(ctx context.Context, tx store.Tx, serverID, volumeID string) e
 }
 
 // ServersOfVolume are the servers, not deleted ones, that have a device of the
-// volume.
+// volume, or are about to.
 func ServersOfVolume(ctx context.Context, q store.Queryer, volumeID string) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT s.id::text FROM compute.block_devices b JOIN compute.servers s ON s.id = b.server_id
-		WHERE b.volume_id = $1 AND s.deleted_at IS NULL ORDER BY s.created_at, s.id`, volumeID)
+		WHERE (b.volume_id = $1 OR b.swap_volume_id = $1) AND s.deleted_at IS NULL ORDER BY s.created_at, s.id`, volumeID)
 	if err != nil {
 		return nil, store.Translate(err)
 	}

@@ -146,6 +146,11 @@ var Probes = []engine.Probe{
 		"ports", `'port ' || x.port_id`, `(SELECT * FROM compute.server_ports WHERE bound OR reserved) x`),
 	atService("volume-of-deleted-server", "A deleted server still has a volume attached, which nobody will take from it.",
 		"volumes", `'volume ' || x.volume_id`, `(SELECT * FROM compute.block_devices WHERE attachment_id <> '') x`),
+	engine.Query("swap-of-nobody",
+		"A volume is to take the place of another, or has taken it, and no operation and no debt will tell Cinder how that ended.",
+		`SELECT b.server_id::text, format('volume %s for volume %s', b.swap_volume_id, b.volume_id) FROM compute.block_devices b
+		WHERE b.swap_volume_id <> '' AND NOT EXISTS (SELECT FROM engine.operation_effects e
+			WHERE e.ref = b.swap_volume_id AND e.kind IN ('new-volume', 'old-volume') AND e.state IN ('intended', 'done', 'owed'))`),
 	engine.Query("server-deleted-with-rest",
 		"A deleted server still has a host or a task, so what it had was not taken away.",
 		`SELECT s.id::text, format('host %s, task %s', COALESCE(s.host_id::text, 'none'), COALESCE(s.task_state, 'none'))

@@ -91,6 +91,7 @@ func TestEveryProbeFindsItsOwn(t *testing.T) {
 		{"", reports(`[{"server_id": "$1", "power_state": 1, "generation": 0}]`)},
 		{"port-of-deleted-server", gone(`INSERT INTO compute.server_ports (server_id, position, ours, network_id, port_id, bound) SELECT id, 0, true, 'net', 'p1', true`)},
 		{"volume-of-deleted-server", gone(`INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, attachment_id) SELECT id, 0, 'volume', 'volume', 'v1', 'a1'`)},
+		{"swap-of-nobody", `INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, swap_volume_id) SELECT id, 0, 'volume', 'volume', 'v1', 'v2' FROM compute.servers WHERE id = $1`},
 		{"server-deleted-with-rest", `WITH gone AS (UPDATE compute.servers SET deleted_at = now(), task_state = 'deleting', host_id = NULL, vm_state = 'deleted' WHERE id = $1 RETURNING id),
 			claim AS (DELETE FROM compute.allocations WHERE server_id = $1),
 			sums AS (UPDATE compute.hosts SET vcpus_used = 0, memory_mb_used = 0, disk_gb_used = 0, servers = 0)
