@@ -104,13 +104,21 @@ func (s stacks) does(status, name string, args ...string) {
 	}
 }
 
-// removed deletes stacks, and waits until they are gone from the list.
+// removed deletes stacks, and is told when they are gone.
 func (s stacks) removed(names ...string) {
 	s.t.Helper()
+	ids := map[string]string{}
+	for _, name := range names {
+		ids[name] = s.show("stack", "show", "--no-resolve-outputs", name)["id"].(string)
+	}
 	s.run(append([]string{"stack", "delete", "--yes", "--wait"}, names...)...)
-	s.until("the stacks are gone", func() bool {
-		return !slices.ContainsFunc(s.list("stack", "list"), func(row map[string]any) bool { return slices.Contains(names, row["Stack Name"].(string)) })
-	})
+	for name, id := range ids {
+		if now := s.show("stack", "show", "--no-resolve-outputs", id); now["stack_status"] != "DELETE_COMPLETE" {
+			s.t.Errorf("deleted, %s is %v: %v; its events are\n%v", name, now["stack_status"], now["stack_status_reason"],
+				s.list("stack", "event", "list", id))
+		}
+		s.refused("Stack not found: "+name, "stack", "show", name)
+	}
 }
 
 // output is what a stack says under a name.
