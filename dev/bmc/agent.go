@@ -85,9 +85,9 @@ func (a *Agent) seconds(n float64) time.Duration {
 	return time.Duration(n * float64(a.machine.Pace))
 }
 
-// live does all that the ramdisk does, until ctx ends or it gives up.
-func (a *Agent) live(ctx context.Context) {
-	ctx, end := context.WithCancel(ctx)
+// live does all that the ramdisk does, until the machine is turned off or it gives up.
+func (a *Agent) live(power context.Context) {
+	ctx, end := context.WithCancel(power)
 	defer end()
 	a.mu.Lock()
 	a.end = end
@@ -114,7 +114,7 @@ func (a *Agent) live(ctx context.Context) {
 		a.note(err)
 		return
 	}
-	defer stop()
+	defer func() { stop(power.Err() != nil) }()
 	a.heartbeats(ctx, api, timeout)
 }
 
@@ -257,7 +257,7 @@ func (a *Agent) lookup(ctx context.Context, api, id string) (timeout float64, er
 }
 
 // listen serves the agent's own API, at the address that the machine has had before.
-func (a *Agent) listen(ctx context.Context) (stop func(), err error) {
+func (a *Agent) listen(ctx context.Context) (stop func(atOnce bool), err error) {
 	server, certificate, err := a.machine.serve(ctx, a.routes())
 	if err != nil {
 		return nil, err

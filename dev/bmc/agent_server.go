@@ -22,7 +22,8 @@ import (
 // serving is the agent's server.
 type serving struct {
 	address string
-	stop    func()
+	// stop ends it: after what is being answered, or at once.
+	stop func(atOnce bool)
 }
 
 // serve has the machine's agent serve at the address that the machine has had
@@ -62,8 +63,18 @@ func (m *Machine) serve(ctx context.Context, routes http.Handler) (*serving, []b
 	m.presented = certificate
 	m.mu.Unlock()
 	go func() { _ = server.ServeTLS(listener, "", "") }() // ends with stop
-	return &serving{m.address, func() { _ = server.Close() }}, certificate.Certificate[0], nil
+	return &serving{m.address, func(atOnce bool) {
+		if !atOnce {
+			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+			defer done()
+			_ = server.Shutdown(bounded) // what is not answered by then is cut off
+		}
+		_ = server.Close()
+	}}, certificate.Certificate[0], nil
 }
+
+// answerTime is what an agent that retires has for its last answers.
+const answerTime = time.Second
 
 // selfSigned is a certificate for this host that its own key has signed.
 func selfSigned() (*tls.Certificate, error) {
