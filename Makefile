@@ -37,7 +37,7 @@ bin/holdfast-temporal: $(TEMPORAL_SOURCE)
 	touch $@
 
 # What waits longest begins first, so that nothing is waited for alone at the end.
-LONGEST := $(addprefix ./,workflows/server integration/chaos activities/libvirt/qemu integration/walk workflows/stack integration/hostile integration/guests integration/devcloud)
+LONGEST := $(addprefix ./,workflows/server integration/chaos workflows/node activities/libvirt/qemu integration/walk workflows/stack integration/hostile integration/guests integration/devcloud)
 
 test: check bin/holdfast-temporal
 	cd dev/temporal && go test ./...
