@@ -142,7 +142,7 @@ func (h *Hosts) Remove() error {
 	var all error
 	for _, host := range h.All {
 		if netns.Exists(host.Namespace) {
-			all = errors.Join(all, netns.IP(ctx, "netns", "delete", host.Namespace))
+			all = errors.Join(all, h.removeHost(ctx, host))
 		}
 	}
 	if hasDevice(h.cloud) {
@@ -150,6 +150,26 @@ func (h *Hosts) Remove() error {
 	}
 	return all
 }
+
+// removeHost takes the host's devices out here away first: those whose other ends are
+// in a namespace go with that, but at some time after it.
+func (h *Hosts) removeHost(ctx context.Context, host *Host) error {
+	var all error
+	links, _ := linksOf(ctx, host.Namespace) // one that was half made has none
+	outside := []string{h.outside(host)}
+	for _, l := range links {
+		outside = append(outside, h.peerName(host, l.Name))
+	}
+	for _, device := range outside {
+		if hasDevice(device) {
+			all = errors.Join(all, netns.IP(ctx, "link", "delete", device))
+		}
+	}
+	return errors.Join(all, netns.IP(ctx, "netns", "delete", host.Namespace))
+}
+
+// outside is what the host's end out here of its way to the lan is called.
+func (h *Hosts) outside(host *Host) string { return fmt.Sprintf("%sv%d", h.cloud, host.number) }
 
 // inLAN is the host's interface on the lan.
 const inLAN = "lan"
@@ -184,7 +204,7 @@ func (h *Hosts) makeHost(ctx context.Context, host *Host) error {
 			return err
 		}
 	}
-	outside := fmt.Sprintf("%sv%d", h.cloud, host.number)
+	outside := h.outside(host)
 	if !hasDevice(outside) {
 		if err := ips(ctx, "link add "+outside+" type veth peer name "+inLAN+" netns "+host.Namespace); err != nil {
 			return err

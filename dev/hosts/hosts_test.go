@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -118,7 +119,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s is left", host.Namespace)
 		}
 	}
-	if hasDevice(h.cloud) {
-		t.Errorf("%s is left", h.cloud)
+	if left, err := filepath.Glob("/sys/class/net/" + h.cloud + "*"); err != nil || len(left) > 0 {
+		t.Errorf("%v are left: %v", left, err)
 	}
 }
