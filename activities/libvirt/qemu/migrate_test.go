@@ -372,7 +372,8 @@ func TestPostCopyMigrationThatBreaks(t *testing.T) {
 	if f := faults.As(err); !broken || f.Code != steps.MigrationUnsettled {
 		t.Fatalf("broken %t: %v", broken, err)
 	}
-	if landed, err := p.drivers[1].Landed(t.Context(), p.spec.ServerID); err != nil || landed.Here || !landed.Coming {
+	// It is coming for as long as QEMU there has not given it up, which is soon.
+	if landed, err := p.drivers[1].Landed(t.Context(), p.spec.ServerID); err != nil || landed.Here {
 		t.Errorf("landed: %+v, %v", landed, err)
 	}
 	if _, err := p.drivers[0].Depart(t.Context(), p.spec.ServerID); !faults.Is(err, faults.Conflict) {
