@@ -151,6 +151,15 @@ func (c *cloud) extensions() string {
 	return strings.Join(aliases, ",")
 }
 
+// settings are what tempest's configuration has of a cloud.
+func (c *cloud) settings(folder string) map[string]any {
+	c.t.Helper()
+	return map[string]any{
+		"Folder": folder, "Admin": c.admin, "Endpoints": c.Endpoints,
+		"Image": c.seeded(), "OtherImage": c.otherImage(), "Network": c.publicNetwork(), "Extensions": c.extensions(), "SharedType": c.sharedType(),
+	}
+}
+
 // audit says that nothing is left of anything.
 func (c *cloud) audit() {
 	c.t.Helper()

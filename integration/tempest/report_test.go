@@ -32,8 +32,12 @@ type counts struct {
 	seconds                 float64
 }
 
-func newReport(excluded []excludedTests, results []result) *report {
-	r := &report{modules: map[string]*counts{}, skipped: map[string][]string{}, excluded: excluded}
+func newReport(excluded []excludedTests) *report {
+	return &report{modules: map[string]*counts{}, skipped: map[string][]string{}, excluded: excluded}
+}
+
+// add takes the results of a run; as is said behind its modules' names.
+func (r *report) add(as string, results []result) {
 	prepared := map[string]bool{} // the classes that have a result in their tests' place
 	for _, one := range results {
 		prepared[name(one.Test)] = class.MatchString(one.Test)
@@ -42,10 +46,10 @@ func newReport(excluded []excludedTests, results []result) *report {
 		if test := name(one.Test); one.Status == "" && prepared[test[:strings.LastIndex(test, ".")]] {
 			continue
 		}
-		m := r.modules[module(one.Test)]
+		m := r.modules[module(one.Test)+as]
 		if m == nil {
 			m = &counts{}
-			r.modules[module(one.Test)] = m
+			r.modules[module(one.Test)+as] = m
 		}
 		m.seconds += one.Seconds
 		switch one.Status {
@@ -60,7 +64,6 @@ func newReport(excluded []excludedTests, results []result) *report {
 			r.failed = append(r.failed, one)
 		}
 	}
-	return r
 }
 
 func (r *report) String() string {

@@ -43,6 +43,11 @@ var configuration string
 // selection is which tests are run. Tests are named by regular expressions.
 type selection struct {
 	Include []string
+	// Later are those of them that are run from a later microversion than the first.
+	Later struct {
+		Version string
+		Tests   []string
+	}
 	Exclude []exclusion
 }
 
@@ -74,15 +79,17 @@ func TestCompute(t *testing.T) {
 	}
 	s := &suite{t, t.TempDir()}
 	s.init()
-	chosen, excluded := all.of(t, s.list())
+	chosen, later, excluded := all.of(t, s.list())
 
 	binary, err := holdfast.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := startCloud(t, binary)
-	s.configure(c)
-	out := newReport(excluded, s.run(chosen))
+	settings := c.settings(s.folder)
+	out := newReport(excluded)
+	out.add("", s.run(settings, "2.1", chosen))
+	out.add(" from "+all.Later.Version, s.run(settings, all.Later.Version, later))
 	for _, r := range out.failed {
 		t.Errorf("%s: %s", name(r.Test), r.Texts["traceback"])
 	}
@@ -97,7 +104,7 @@ func TestCompute(t *testing.T) {
 }
 
 // of chooses among all tests. A list that names none is out of date.
-func (l selection) of(t *testing.T, tests []string) (chosen []string, excluded []excludedTests) {
+func (l selection) of(t *testing.T, tests []string) (chosen, later []string, excluded []excludedTests) {
 	t.Helper()
 	find := func(from []string, pattern string) (found, rest []string) {
 		r := regexp.MustCompile(pattern)
@@ -117,6 +124,13 @@ func (l selection) of(t *testing.T, tests []string) (chosen []string, excluded [
 		}
 		chosen = append(chosen, found...)
 	}
+	for _, pattern := range l.Later.Tests {
+		found, rest := find(chosen, pattern)
+		if len(found) == 0 {
+			t.Errorf("tests.yaml runs %s later, which is not among those that are included and left", pattern)
+		}
+		chosen, later = rest, append(later, found...)
+	}
 	for _, e := range l.Exclude {
 		these := excludedTests{Why: e.Why}
 		for _, pattern := range e.Tests {
@@ -129,7 +143,8 @@ func (l selection) of(t *testing.T, tests []string) (chosen []string, excluded [
 		excluded = append(excluded, these)
 	}
 	chosen, _ = find(chosen, os.Getenv(onlyVariable))
-	return chosen, excluded
+	later, _ = find(later, os.Getenv(onlyVariable))
+	return chosen, later, excluded
 }
 
 // command is a program of tempest's, run in the folder.
@@ -170,23 +185,25 @@ func (s *suite) list() (tests []string) {
 	return tests
 }
 
-// configure writes tempest's configuration for a cloud.
-func (s *suite) configure(c *cloud) {
+// configure writes tempest's configuration.
+func (s *suite) configure(settings map[string]any) {
 	s.t.Helper()
 	var text bytes.Buffer
-	err := template.Must(template.New("tempest.conf").Option("missingkey=error").Parse(configuration)).Execute(&text, map[string]any{
-		"Folder": s.folder, "Admin": c.admin, "Endpoints": c.Endpoints,
-		"Image": c.seeded(), "OtherImage": c.otherImage(), "Network": c.publicNetwork(), "Extensions": c.extensions(), "SharedType": c.sharedType(),
-	})
-	if err != nil {
+	if err := template.Must(template.New("tempest.conf").Option("missingkey=error").Parse(configuration)).Execute(&text, settings); err != nil {
 		s.t.Fatal(err)
 	}
 	s.write("tempest.conf", text.String())
 }
 
-// run runs tests, and gives what became of them.
-func (s *suite) run(tests []string) (results []result) {
+// run runs tests, none of which asks below a microversion, and gives what became
+// of them.
+func (s *suite) run(settings map[string]any, version string, tests []string) (results []result) {
 	s.t.Helper()
+	if len(tests) == 0 {
+		return nil
+	}
+	settings["Version"] = version
+	s.configure(settings)
 	s.write("tests.txt", strings.Join(tests, "\n")+"\n")
 	cmd := s.command("tempest", "run", "--concurrency", "1", "--subunit", "--load-list", "tests.txt")
 	stream, err := os.Create(filepath.Join(s.folder, "results.subunit"))
@@ -216,7 +233,7 @@ func (s *suite) run(tests []string) (results []result) {
 		}
 		results = append(results, r)
 	}
-	if len(results) == 0 && len(tests) > 0 {
+	if len(results) == 0 {
 		s.t.Fatalf("tempest run: %v: %s", ran, &said)
 	}
 	return results
