@@ -303,6 +303,7 @@ func (s stacks) handedOn() {
 		s.t.Errorf("exported, the resources are %v, and were %v", now, made)
 	}
 	s.run("stack", "abandon", "--output-file", left, "life")
+	s.until("the stack is gone, which an abandon doesn't wait for", func() bool { return len(s.list("stack", "list")) == 0 })
 	s.refused("Stack not found: life", "stack", "show", "life")
 	for _, file := range []string{exported, left} {
 		ids := map[string]string{}
