@@ -289,19 +289,40 @@ func (t *task) attachAll(ctx context.Context, connector map[string]any) error {
 		return err
 	}
 	for _, d := range t.devices {
-		var at *attachment
-		if i := slices.IndexFunc(have, func(a *attachment) bool { return a.VolumeID == d.VolumeID }); i >= 0 {
-			at = have[i]
-		} else if at, err = t.reserve(ctx, d); err != nil {
+		at, err := t.attach(ctx, have, d, connector)
+		if err != nil {
 			return err
-		}
-		if at.Status == reserved && connector != nil {
-			if err := t.connect(ctx, at, connector); err != nil {
-				return err
-			}
 		}
 		d.AttachmentID = at.ID
 		if err := t.note(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach finds the attachment of a device's volume or makes it, and connects it to the
+// host, if there is one.
+func (t *task) attach(ctx context.Context, have []*attachment, d *compute.BlockDevice, connector map[string]any) (at *attachment, err error) {
+	i := slices.IndexFunc(have, func(at *attachment) bool { return at.VolumeID == d.VolumeID })
+	if i >= 0 {
+		at = have[i]
+	} else if at, err = t.reserve(ctx, d); err != nil {
+		return nil, err
+	}
+	if at.Status == reserved && connector != nil {
+		err = t.connect(ctx, at, connector)
+	}
+	return at, err
+}
+
+// leave takes the server off a volume; an attachment that is gone is success.
+func (t *task) leave(ctx context.Context, have []*attachment, volumeID string) error {
+	for _, at := range have {
+		if at.VolumeID != volumeID {
+			continue
+		}
+		if err := t.detach(ctx, at); err != nil && !faults.Is(err, faults.NotFound) {
 			return err
 		}
 	}

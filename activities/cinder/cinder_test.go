@@ -319,6 +319,12 @@ func wantNone(w *world) {
 	if len(w.attachments) != 0 || len(w.volumes) != 2 {
 		w.Errorf("attachments %v, volumes %v", w.attachments, w.volumes)
 	}
+	wantForgotten(w)
+}
+
+// wantForgotten: the server has no device of the volume.
+func wantForgotten(w *world) {
+	w.Helper()
 	for _, d := range w.devices() {
 		if d.VolumeID == one {
 			w.Errorf("the row is there: %+v", d)

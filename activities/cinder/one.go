@@ -43,15 +43,7 @@ func (t *task) detachOne(ctx context.Context, volumeID string) error {
 	if err != nil {
 		return err
 	}
-	for _, at := range have {
-		if at.VolumeID != volumeID {
-			continue
-		}
-		if err := t.detach(ctx, at); err != nil && !faults.Is(err, faults.NotFound) {
-			return err
-		}
-	}
-	return nil
+	return t.leave(ctx, have, volumeID)
 }
 
 // payOne does what releaseOne could not while Cinder was down. The row stays

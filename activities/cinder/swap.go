@@ -48,29 +48,13 @@ func (a *Activities) BeginSwap(ctx context.Context, in steps.SwapVolumeIn) (out 
 	if err != nil {
 		return out, err
 	}
-	at := of(have, d.Swap.VolumeID)
-	if at == nil {
-		if at, err = t.reserve(ctx, &compute.BlockDevice{ServerID: d.ServerID, VolumeID: d.Swap.VolumeID}); err != nil {
-			return out, err
-		}
-	}
-	if at.Status == reserved {
-		if err := t.connect(ctx, at, connector); err != nil {
-			return out, err
-		}
+	at, err := t.attach(ctx, have, &compute.BlockDevice{ServerID: d.ServerID, VolumeID: d.Swap.VolumeID}, connector)
+	if err != nil {
+		return out, err
 	}
 	d.Swap.AttachmentID = at.ID
 	err = t.write(ctx, func(tx store.Tx, _ string) error { return compute.SetSwap(ctx, tx, d) })
 	return steps.BeginSwapOut{AttachmentID: at.ID}, err
-}
-
-// of is an attachment of a volume; nil if there is none.
-func of(all []*attachment, volumeID string) *attachment {
-	i := slices.IndexFunc(all, func(at *attachment) bool { return at.VolumeID == volumeID })
-	if i < 0 {
-		return nil
-	}
-	return all[i]
 }
 
 // CancelSwap is idempotent by the device's row and by the volume's migration_status.
@@ -149,23 +133,16 @@ func (t *task) migrated(ctx context.Context, d *compute.BlockDevice, have []*att
 			}
 		}
 	}
-	if at := of(have, d.VolumeID); at != nil {
-		if err := t.detach(ctx, at); err != nil && !faults.Is(err, faults.NotFound) {
-			return "", err
-		}
+	if err := t.leave(ctx, have, d.VolumeID); err != nil {
+		return "", err
 	}
 	return t.completeMigration(ctx, d, false)
 }
 
 // notMigrated lets go of the new volume.
 func (t *task) notMigrated(ctx context.Context, d *compute.BlockDevice, have []*attachment) error {
-	for _, at := range have {
-		if at.VolumeID != d.Swap.VolumeID {
-			continue
-		}
-		if err := t.detach(ctx, at); err != nil && !faults.Is(err, faults.NotFound) {
-			return err
-		}
+	if err := t.leave(ctx, have, d.Swap.VolumeID); err != nil {
+		return err
 	}
 	_, err := t.completeMigration(ctx, d, true)
 	return err
