@@ -3,12 +3,14 @@ package compute
 // /os-hypervisors: hosts as what they are made of and what is used of them.
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
 
@@ -169,19 +171,21 @@ func (a *API) hypervisorViews(r *rest.Request, hosts []*compute.Host, withServer
 }
 
 func (a *API) listHypervisors(r *rest.Request) (*rest.Response, error) {
-	return a.hypervisorPage(r, "os-hypervisors", hypervisorBasics)
+	return a.hypervisorPage(r, "os-hypervisors", hypervisorBasics, compute.ListHosts)
 }
 
 func (a *API) listHypervisorsDetail(r *rest.Request) (*rest.Response, error) {
-	return a.hypervisorPage(r, "os-hypervisors/detail", hypervisorDetails)
+	return a.hypervisorPage(r, "os-hypervisors/detail", hypervisorDetails, compute.ListInventories)
 }
 
-func (a *API) hypervisorPage(r *rest.Request, path string, fields []hypervisorField) (*rest.Response, error) {
+// hypervisorPage shows these fields of the hosts that list gives.
+func (a *API) hypervisorPage(r *rest.Request, path string, fields []hypervisorField,
+	list func(context.Context, store.Queryer, compute.HostFilter) ([]*compute.Host, error)) (*rest.Response, error) {
 	filter, err := a.hypervisorFilter(r)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := compute.ListHosts(r.Context(), a.DB.Pool, filter)
+	hosts, err := list(r.Context(), a.DB.Pool, filter)
 	if err != nil {
 		return nil, err
 	}

@@ -254,15 +254,24 @@ type HostFilter struct {
 	Limit  int
 }
 
-// ListHosts gives a page of hosts by name, their inventories included.
+// ListHosts gives a page of hosts by name, without their inventories.
 func ListHosts(ctx context.Context, q store.Queryer, f HostFilter) ([]*Host, error) {
-	rows, err := q.Query(ctx, `SELECT `+hostColumns+`, h.inventory FROM compute.hosts h
+	return listHosts(ctx, q, f, hostColumns, (*scannedHost).fields)
+}
+
+// ListInventories gives a page of hosts by name, their inventories included.
+func ListInventories(ctx context.Context, q store.Queryer, f HostFilter) ([]*Host, error) {
+	return listHosts(ctx, q, f, hostColumns+`, h.inventory`, (*scannedHost).fieldsWithInventory)
+}
+
+func listHosts(ctx context.Context, q store.Queryer, f HostFilter, columns string, fields func(*scannedHost) []any) ([]*Host, error) {
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM compute.hosts h
 		WHERE h.name > $1 AND ($2 = '' OR h.name = $2) AND strpos(h.name, $3) > 0 ORDER BY h.name LIMIT $4`,
 		f.Marker, f.Name, f.NamePart, limit(f.Limit))
 	if err != nil {
 		return nil, store.Translate(err)
 	}
-	scanned, err := collect(rows, (*scannedHost).fieldsWithInventory)
+	scanned, err := collect(rows, fields)
 	if err != nil {
 		return nil, err
 	}

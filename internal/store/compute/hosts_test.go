@@ -1,6 +1,7 @@
 package compute_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -137,19 +138,27 @@ func TestHostsInPages(t *testing.T) {
 	for _, name := range []string{"c", "a", "b"} {
 		computetest.AddHost(t, db, name, computetest.Room)
 	}
-	names, f := "", compute.HostFilter{Limit: 2}
-	for range 2 {
-		page, err := compute.ListHosts(t.Context(), db.Pool, f)
-		if err != nil {
-			t.Fatal(err)
+	for _, list := range []struct {
+		of          func(context.Context, store.Queryer, compute.HostFilter) ([]*compute.Host, error)
+		inventories bool
+	}{{compute.ListHosts, false}, {compute.ListInventories, true}} {
+		names, f := "", compute.HostFilter{Limit: 2}
+		for range 2 {
+			page, err := list.of(t.Context(), db.Pool, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range page {
+				names += h.Name
+				f.Marker = h.Name
+				if (len(h.Inventory) > 0) != list.inventories {
+					t.Errorf("the inventory of %s in a list with inventories %t: %s", h.Name, list.inventories, h.Inventory)
+				}
+			}
 		}
-		for _, h := range page {
-			names += h.Name
-			f.Marker = h.Name
+		if names != "abc" {
+			t.Errorf("pages give %q", names)
 		}
-	}
-	if names != "abc" {
-		t.Errorf("pages give %q", names)
 	}
 	if _, err := compute.HostByName(t.Context(), db.Pool, "d"); !faults.Is(err, faults.NotFound) || faults.As(err).Message != "Compute host d could not be found." {
 		t.Errorf("a host that isn't there: %v", err)
