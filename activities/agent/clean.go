@@ -88,17 +88,9 @@ func (a *Activities) replan(ctx context.Context, tx store.Tx, n *baremetal.Node,
 	if err != nil {
 		return 0, err
 	}
-	instance, err := nodes.InstanceInfo(a.box, n)
-	if err != nil {
-		return 0, err
-	}
-	templates, err := instance.Templates(ctx, tx)
-	var all []provision.Step
+	all, err := nodes.Deployment(ctx, tx, a.box, n, offered, provision.RamdiskAsked, request)
 	if err == nil {
-		all, err = nodes.Deployment(n, offered, provision.RamdiskAsked, templates, request)
-	}
-	if err == nil {
-		if core = provision.Place(all); core < 0 {
+		if core = provision.Core(all); core < 0 {
 			err = faults.New(faults.Invalid, "InvalidParameterValue", "the step %s is being done, and is none of them any more", provision.StepDeploy)
 		}
 	}

@@ -153,19 +153,11 @@ func (a *API) mayDeploy(n *baremetal.Node) error {
 // deployment are the steps of a deployment of a node, as far as they are known before its
 // ramdisk was asked; given are those of the request. Errors: Invalid.
 func (a *API) deployment(r *rest.Request, q store.Queryer, n *baremetal.Node, given []provision.Wanted) ([]provision.Step, error) {
-	instance, err := nodes.InstanceInfo(a.Secrets, n)
-	if err != nil {
-		return nil, err
-	}
-	templates, err := instance.Templates(r.Context(), q)
-	if err != nil {
-		return nil, err
-	}
 	ramdisk := provision.RamdiskAsked // without one there is nobody else to ask
 	if nodes.Ramdisk(n) {
 		ramdisk = provision.RamdiskLater
 	}
-	return nodes.Deployment(n, nil, ramdisk, templates, given)
+	return nodes.Deployment(r.Context(), q, a.Secrets, n, nil, ramdisk, given)
 }
 
 // keepDrive has the node's instance_info have a config drive, which is a secret.

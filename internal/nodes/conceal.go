@@ -70,6 +70,16 @@ func Conceal(box *secrets.Box, n, before *baremetal.Node) error {
 	return nil
 }
 
+// Rewritten is a node with another driver_internal_info, its secrets sealed.
+func Rewritten(box *secrets.Box, n *baremetal.Node, info map[string]any) (*baremetal.Node, error) {
+	after := *n
+	var err error
+	if after.DriverInternalInfo, err = json.Marshal(info); err != nil {
+		return nil, fmt.Errorf("driver_internal_info: %w", err)
+	}
+	return &after, Conceal(box, &after, n)
+}
+
 // Hide puts the mask in the place of every secret below a value, and the secrets
 // into found.
 func Hide(value any, path string, keys []string, old, found map[string]any) {

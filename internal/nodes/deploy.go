@@ -3,6 +3,7 @@ package nodes
 // The steps of a node's deployment.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,13 +11,23 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
 
 // Deployment are the steps of a node's deployment, in their order: those that its
-// interfaces have and its ramdisk offers, and those that deploy templates and the request
-// give. Errors: Invalid, one that is given isn't there, or not as it is given.
-func Deployment(n *baremetal.Node, offered []provision.Step, ramdisk provision.Ramdisk, templates []*baremetal.DeployTemplate, request []provision.Wanted) ([]provision.Step, error) {
+// interfaces have and its ramdisk offers, and those that the deploy templates of its
+// instance and the request give. Errors: Invalid, one that is given isn't there, or not as
+// it is given.
+func Deployment(ctx context.Context, q store.Queryer, box *secrets.Box, n *baremetal.Node, offered []provision.Step, ramdisk provision.Ramdisk, request []provision.Wanted) ([]provision.Step, error) {
+	instance, err := InstanceInfo(box, n)
+	if err != nil {
+		return nil, err
+	}
+	templates, err := instance.templates(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	has := Has(n, provision.PhaseDeploy, offered)
 	var wanted []provision.Wanted
 	names := make([]string, len(templates))
@@ -77,14 +88,4 @@ func GivenSteps(known map[string]any) ([]provision.Wanted, error) {
 		return nil, fmt.Errorf("the deploy steps of a request: %w", err)
 	}
 	return wantedOf(text)
-}
-
-// Rewritten is a node with another driver_internal_info, its secrets sealed.
-func Rewritten(box *secrets.Box, n *baremetal.Node, info map[string]any) (*baremetal.Node, error) {
-	after := *n
-	var err error
-	if after.DriverInternalInfo, err = json.Marshal(info); err != nil {
-		return nil, fmt.Errorf("driver_internal_info: %w", err)
-	}
-	return &after, Conceal(box, &after, n)
 }

@@ -74,8 +74,8 @@ func (i Info) Traits() ([]string, error) {
 	return traits, nil
 }
 
-// Templates are the deploy templates that they call. Errors: as Traits.
-func (i Info) Templates(ctx context.Context, q store.Queryer) ([]*baremetal.DeployTemplate, error) {
+// templates are the deploy templates that they call. Errors: as Traits.
+func (i Info) templates(ctx context.Context, q store.Queryer) ([]*baremetal.DeployTemplate, error) {
 	traits, err := i.Traits()
 	if err != nil || len(traits) == 0 {
 		return nil, err

@@ -51,8 +51,8 @@ func place(all []Step, id string) int {
 	return slices.IndexFunc(all, func(s Step) bool { return s.ID() == id })
 }
 
-// Place is where among the steps of a deployment its core is; -1 if that is left out.
-func Place(all []Step) int { return place(all, StepDeploy) }
+// Core is where among the steps of a deployment its core is; -1 if that is left out.
+func Core(all []Step) int { return place(all, StepDeploy) }
 
 // Misplaced are the ramdisk's among the steps of a deployment that would be done when it
 // doesn't run.
