@@ -13,10 +13,11 @@ import (
 // PublishServer makes o true of the row in one statement: fields that o leaves
 // nil stay, the task state is cleared unless an operation that waits for the row
 // has set it, and f becomes the newest fault. Deleted also takes the server off
-// its host and ends its open migration, and off the shelf. A server counts in its project's quota
-// unless it is deleted or soft-deleted; what changes of that is charged or given
-// back. The admin password is forgotten once a guest has been made that was told
-// it, and its host has failed no build since. A deleted row is changed no more. The caller has checked the fence.
+// its host and ends its open migration, and off the shelf. A server counts in its
+// project's quota unless it is deleted or soft-deleted; what changes of that is
+// charged or given back. Once a guest has been made the admin password that it was
+// told is forgotten, and so are the builds that its host had failed. A deleted row is
+// changed no more. The caller has checked the fence.
 func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOutcome, f *steps.Fault) error {
 	vm := o.VMState
 	if o.Deleted {
@@ -67,7 +68,7 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 			UPDATE compute.boot_data b SET admin_password = NULL FROM published p
 			WHERE b.server_id = p.id AND b.admin_password IS NOT NULL AND ($5 OR $6 OR COALESCE($2 = 'rescued', false))
 		), made AS (
-			UPDATE compute.hosts SET failed_builds = 0 WHERE $5 AND id::text = $4 AND failed_builds > 0
+			UPDATE compute.hosts SET failed_builds = 0 WHERE $5 AND id = NULLIF($4, '')::uuid AND failed_builds > 0
 		), fault AS (
 			INSERT INTO compute.server_faults (server_id, created_at, code, message)
 			SELECT id, clock_timestamp(), $7::integer, $8::text FROM published WHERE $7 IS NOT NULL

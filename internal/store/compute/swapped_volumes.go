@@ -32,8 +32,8 @@ func SetSwap(ctx context.Context, tx store.Tx, d *BlockDevice) error {
 	return store.Translate(err)
 }
 
-// ReplaceVolume has the device that the new volume is for be that one. Done twice it is done once. The caller
-// has checked the fence.
+// ReplaceVolume has the device that the new volume is for be that one. Done twice it
+// is done once. The caller has checked the fence.
 func ReplaceVolume(ctx context.Context, tx store.Tx, serverID, newVolumeID string) error {
 	_, err := tx.Exec(ctx, `UPDATE compute.block_devices SET swap_replaced = true,
 			attachment_id = swap_attachment_id, swap_attachment_id = attachment_id
