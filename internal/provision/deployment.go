@@ -74,8 +74,9 @@ func Misplaced(all []Step) (wrong []string) {
 // twice refuses steps of which one is given more than once.
 func twice(all []Step) []string {
 	var ids []string
-	for i, s := range all {
-		if !Reserved(s.Name) && place(all[:i], s.ID()) >= 0 && !slices.Contains(ids, s.ID()) {
+	seen := map[string]int{}
+	for _, s := range all {
+		if seen[s.ID()]++; !Reserved(s.Name) && seen[s.ID()] == 2 {
 			ids = append(ids, s.ID())
 		}
 	}
