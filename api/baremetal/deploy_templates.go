@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -29,14 +30,18 @@ var deployTemplates = kind[baremetal.DeployTemplate]{
 	},
 }
 
-// distinct refuses steps of which one is there twice, and writes their places,
-// which may be sent as texts, as numbers; place is the key of those.
+// distinct refuses steps of which one is there twice, and those that are too many, and
+// writes their places, which may be sent as texts or as 7.0, as whole numbers; place is
+// the key of those.
 func distinct(steps json.RawMessage, place string) (json.RawMessage, error) {
 	var all []map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(steps))
 	decoder.UseNumber() // what a step is given stays as it was sent
 	if err := decoder.Decode(&all); err != nil {
 		return nil, fmt.Errorf("steps: %w", err)
+	}
+	if len(all) > maxSteps {
+		return nil, faults.New(faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: there are more than %d steps.", maxSteps)
 	}
 	seen, twice := map[string]bool{}, []string{}
 	for _, step := range all {
@@ -45,12 +50,12 @@ func distinct(steps json.RawMessage, place string) (json.RawMessage, error) {
 			twice = append(twice, key)
 		}
 		seen[key] = true
-		if text, ok := step[place].(string); ok {
-			number, err := strconv.ParseInt(text, 10, 32)
-			if err != nil {
-				return nil, faults.Wrap(err, faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: the %s %s is out of range.", place, text)
+		if given := step[place]; given != nil {
+			number, err := strconv.ParseFloat(fmt.Sprint(given), 64)
+			if err != nil || number > math.MaxInt32 {
+				return nil, faults.New(faults.Invalid, "InvalidDeployTemplate", "Deploy template invalid: the %s %s is out of range.", place, given)
 			}
-			step[place] = number
+			step[place] = int(number)
 		}
 		if step["args"] == nil {
 			step["args"] = map[string]any{}

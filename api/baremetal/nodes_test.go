@@ -467,8 +467,8 @@ func TestDeployTemplates(t *testing.T) {
 	stepOf := func(name, priority string) string {
 		return `{"interface": "bios", "step": "` + name + `", "args": {}, "priority": ` + priority + `}`
 	}
-	made := c.ask("root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_A", "steps": [`+stepOf("x", `"7"`)+`], "extra": {"a": 1}}`)
-	if made.status != 201 || fmt.Sprint(made.body["steps"]) != "[map[args:map[] interface:bios priority:7 step:x]]" {
+	made := c.ask("root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_A", "steps": [`+stepOf("x", `"7"`)+`, `+stepOf("z", "7.0")+`], "extra": {"a": 1}}`)
+	if made.status != 201 || fmt.Sprint(made.body["steps"]) != "[map[args:map[] interface:bios priority:7 step:x] map[args:map[] interface:bios priority:7 step:z]]" {
 		t.Fatalf("%d %v", made.status, made.body)
 	}
 	id := made.body["uuid"].(string)
@@ -479,6 +479,8 @@ func TestDeployTemplates(t *testing.T) {
 		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": []}`, 400, "Schema error for template"},
 		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "-1") + `]}`, 400, "Schema error for template"},
 		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", `"99999999999999999999"`) + `]}`, 400, "out of range"},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "2147483648") + `]}`, 400, "Deploy template invalid: the priority 2147483648 is out of range."},
+		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "1") + strings.Repeat(", "+stepOf("x", "1"), 256) + `]}`, 400, "there are more than 256 steps."},
 		step{"root", v, "POST", "/v1/deploy_templates", `{"name": "CUSTOM_B", "steps": [` + stepOf("x", "1") + `, ` + stepOf("x", "2") + `]}`, 400, "Duplicates: interface: bios, step: x."},
 		step{"root", v, "PATCH", "/v1/deploy_templates/CUSTOM_A", `[{"op": "replace", "path": "/name", "value": "CUSTOM_C"}, {"op": "add", "path": "/steps/-", "value": ` + stepOf("y", "0") + `}]`, 200, ""},
 		step{"root", v, "PATCH", "/v1/deploy_templates/CUSTOM_C", `[{"op": "remove", "path": "/steps"}]`, 400, "'steps' is a required property"},
