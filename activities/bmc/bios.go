@@ -1,7 +1,7 @@
 package bmc
 
 // BIOS settings and firmware of a machine, by Redfish: read and kept beside the node's
-// row, and changed by steps of cleaning and of service.
+// row, and changed by steps of cleaning, of deployments and of service.
 
 import (
 	"cmp"
@@ -172,28 +172,11 @@ func (d *redfish) firmware() (all []baremetal.FirmwareComponent) {
 	return all
 }
 
-// settings are how steps change a machine's settings: each says whether the machine has
-// to be started anew for it, or not yet has what was asked for.
-var settings = map[string]func(context.Context, *session, cleaning) (steps.Effect, error){
-	"bios.apply_configuration":                     applyBIOS,
-	"bios.factory_reset":                           resetBIOS,
-	"management.clear_secure_boot_keys":            resetKeys(rf.DeleteAllKeysResetKeysType),
-	"management.reset_secure_boot_keys_to_default": resetKeys(rf.ResetAllKeysToDefaultResetKeysType),
-}
-
-// cleaning is a step that is being done.
-type cleaning struct {
-	steps.CleanStepIn
-	// act is the name under which it is noted.
-	act  string
-	args map[string]any
-}
-
 // bios is the machine's BIOS.
 func (s *session) bios() (*redfish, *rf.Bios, error) {
-	d, ok := s.driver.(*redfish)
-	if !ok {
-		return nil, nil, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the BIOS interface redfish with the power interface redfish alone")
+	d, err := s.byRedfish("BIOS")
+	if err != nil {
+		return nil, nil, err
 	}
 	bios, err := d.system.Bios()
 	if err != nil {
@@ -245,38 +228,6 @@ func resetBIOS(ctx context.Context, s *session, c cleaning) (steps.Effect, error
 		err = s.once(ctx, d, c.act, bios.ResetBios)
 	}
 	return steps.Effect{Restart: err == nil}, err
-}
-
-// once sends what leads to the same until it has been answered.
-func (s *session) once(ctx context.Context, d *redfish, act string, send func() error) error {
-	if s.acts[act].Answered {
-		return nil
-	}
-	if err := s.note(ctx, act); err != nil {
-		return err
-	}
-	if err := d.change(ctx, send); err != nil {
-		return err
-	}
-	return s.answered(ctx, act)
-}
-
-// resetKeys does something to the keys that secure boot trusts, once.
-func resetKeys(how rf.ResetKeysType) func(context.Context, *session, cleaning) (steps.Effect, error) {
-	return func(ctx context.Context, s *session, c cleaning) (steps.Effect, error) {
-		d, ok := s.driver.(*redfish)
-		if !ok {
-			return steps.Effect{}, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the management interface redfish with the power interface redfish alone")
-		}
-		secure, err := d.system.SecureBoot()
-		switch {
-		case err != nil:
-			return steps.Effect{}, d.fault(err)
-		case secure == nil:
-			return steps.Effect{}, faults.New(faults.Invalid, "RedfishError", redfishPrefix+"secure boot is not supported by node %s", s.node.UUID)
-		}
-		return steps.Effect{}, s.once(ctx, d, c.act, func() error { return secure.ResetKeys(how) })
-	}
 }
 
 // wantedSettings are those of a step's arguments, as the machine takes them. Errors:

@@ -1,6 +1,6 @@
 package bmc
 
-// The steps of cleaning and of service.
+// The steps of cleaning, of deployments and of service.
 
 import (
 	"cmp"
@@ -8,12 +8,31 @@ import (
 	"fmt"
 	"slices"
 
+	rf "github.com/stmcginnis/gofish/redfish"
+
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/baremetal"
 )
+
+// settings are how steps change a machine's settings: each says whether the machine has
+// to be started anew for it, or not yet has what was asked for.
+var settings = map[string]func(context.Context, *session, cleaning) (steps.Effect, error){
+	"bios.apply_configuration":                     applyBIOS,
+	"bios.factory_reset":                           resetBIOS,
+	"management.clear_secure_boot_keys":            resetKeys(rf.DeleteAllKeysResetKeysType),
+	"management.reset_secure_boot_keys_to_default": resetKeys(rf.ResetAllKeysToDefaultResetKeysType),
+}
+
+// cleaning is a step that is being done.
+type cleaning struct {
+	steps.CleanStepIn
+	// act is the name under which it is noted.
+	act  string
+	args map[string]any
+}
 
 // CleanStep is idempotent: those of interfaces that do nothing do nothing again, those
 // that change settings by what they find. Errors: as in steps.CleanActivities.
@@ -64,4 +83,18 @@ func (a *Activities) change(ctx context.Context, in steps.CleanStepIn, phase pro
 		return effect, err
 	}
 	return effect, s.keepSettings(ctx)
+}
+
+// once sends what leads to the same until it has been answered.
+func (s *session) once(ctx context.Context, d *redfish, act string, send func() error) error {
+	if s.acts[act].Answered {
+		return nil
+	}
+	if err := s.note(ctx, act); err != nil {
+		return err
+	}
+	if err := d.change(ctx, send); err != nil {
+		return err
+	}
+	return s.answered(ctx, act)
 }

@@ -52,10 +52,11 @@ type lamp struct {
 func (s *session) manager() (manager, error) {
 	switch name := nodes.Interfaces(s.node)["management"]; name {
 	case "redfish":
-		if d, ok := s.driver.(*redfish); ok {
-			return &redfishManager{redfish: d, driver: s.node.Driver, uuid: s.node.UUID}, nil
+		d, err := s.byRedfish("management")
+		if err != nil {
+			return nil, err
 		}
-		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the management interface redfish with the power interface redfish alone")
+		return &redfishManager{redfish: d, driver: s.node.Driver, uuid: s.node.UUID}, nil
 	case "fake":
 		return fakeManager{unmanaged(s.node.Driver)}, nil
 	case "noop":

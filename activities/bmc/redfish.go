@@ -68,6 +68,16 @@ func (s *session) openRedfish(ctx context.Context, to nodes.Redfish) (driver, er
 	return d, nil
 }
 
+// byRedfish is the session's, for an interface of the node that is Redfish's. Errors:
+// Invalid.
+func (s *session) byRedfish(iface string) (*redfish, error) {
+	d, ok := s.driver.(*redfish)
+	if !ok {
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the %s interface redfish with the power interface redfish alone", iface)
+	}
+	return d, nil
+}
+
 // find gives the system that a node is: the one that is named, or the only one.
 func (d *redfish) find(id string) (*rf.ComputerSystem, error) {
 	if id != "" {
