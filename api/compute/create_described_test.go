@@ -55,6 +55,10 @@ func TestImagesThatDescribeDisks(t *testing.T) {
 		"a snapshot that is gone":   {v2(strings.ReplaceAll(root, snapshot, absent)), "", 400, invalid("Block Device Mapping is Invalid: failed to get snapshot " + absent + ".")},
 		"a volume for two":          {v2(root, data), `, "max_count": 2`, 400, invalid("Cannot attach one or more volumes to multiple instances")},
 		"no JSON":                   {map[string]string{"bdm_v2": "True", "block_device_mapping": "x"}, "", 400, invalid("Block Device Mapping is Invalid: Unrecognized legacy format.")},
+		"a size below zero":         {v2(strings.ReplaceAll(root, `"volume_size": 8`, `"volume_size": -1`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid volume_size.")},
+		"a size beyond all":         {v2(strings.ReplaceAll(root, `"volume_size": 8`, `"volume_size": 2147483648`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid volume_size.")},
+		"a kind of source unknown":  {v2(strings.ReplaceAll(root, `"source_type": "snapshot"`, `"source_type": "x", "uuid": "x"`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid source_type field.")},
+		"a destination unknown":     {v2(strings.ReplaceAll(root, `"destination_type": "volume"`, `"destination_type": "x"`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid destination_type field.")},
 		"a source that there isn't": {v2(`{"source_type": "snapshot", "destination_type": "volume", "boot_index": 0}`), "", 400, invalid("Block Device Mapping is Invalid: Missing device UUID.")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ package compute
 
 import (
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
 
@@ -110,13 +111,23 @@ func badDevice(format string, args ...any) error {
 	return faults.New(faults.Invalid, "InvalidBDMFormat", "Block Device Mapping is Invalid: "+format, args...)
 }
 
-// device reads one entry by itself.
+// What devices are made of, and where they lie; empty is what suits the source.
+var (
+	sourceTypes      = []string{"blank", "image", "snapshot", "volume"}
+	destinationTypes = []string{"", "local", "volume"}
+)
+
+// device reads one entry by itself: a request's has met the schema, an image's may
+// say anything.
 func (m blockDevice) device(withImage bool) (d compute.BlockDevice, err error) {
 	d = compute.BlockDevice{
 		SourceType: m.SourceType, DestinationType: m.DestinationType, DeviceName: m.DeviceName, DeviceType: m.DeviceType,
 		DiskBus: m.DiskBus, GuestFormat: m.GuestFormat, Tag: m.Tag, DeleteOnTermination: bool(m.Ends),
 	}
 	if m.VolumeSize != nil {
+		if *m.VolumeSize < 0 || *m.VolumeSize > math.MaxInt32 {
+			return d, badDevice("Invalid volume_size.")
+		}
 		d.VolumeSizeGB = int(*m.VolumeSize)
 	}
 	if m.VolumeType != nil {
@@ -130,8 +141,10 @@ func (m blockDevice) device(withImage bool) (d compute.BlockDevice, err error) {
 		return d, badDevice("Invalid device UUID.")
 	case d.SourceType != "blank" && m.UUID == "":
 		return d, badDevice("Missing device UUID.")
-	case d.SourceType == "":
+	case !slices.Contains(sourceTypes, d.SourceType):
 		return d, badDevice("Invalid source_type field.")
+	case !slices.Contains(destinationTypes, d.DestinationType):
+		return d, badDevice("Invalid destination_type field.")
 	}
 	if d.DestinationType == "" {
 		d.DestinationType = "local"
