@@ -234,6 +234,15 @@ func deviceOf(r *rest.Request, q store.Queryer, serverID string) (*compute.Block
 	return devices[i], nil
 }
 
+// mappingOf is deviceOf in the words of requests that change an attachment.
+func mappingOf(r *rest.Request, q store.Queryer, serverID string) (*compute.BlockDevice, error) {
+	device, err := deviceOf(r, q, serverID)
+	if faults.Is(err, faults.NotFound) {
+		err = faults.Wrap(err, faults.NotFound, "VolumeBDMNotFound", "No volume Block Device Mapping with id %s.", r.Param("id"))
+	}
+	return device, err
+}
+
 // updatable is the microversion since which an attachment can be changed without
 // a swap of its volume.
 const updatable = 85
@@ -263,9 +272,9 @@ func (a *API) updateAttachment(r *rest.Request) (*rest.Response, error) {
 
 // change writes what can be changed, and refuses what can't.
 func (asked *volumeRequest) change(r *rest.Request, tx store.Tx, server *compute.Server) error {
-	device, err := deviceOf(r, tx, server.ID)
+	device, err := mappingOf(r, tx, server.ID)
 	if err != nil {
-		return faults.New(faults.NotFound, "VolumeBDMNotFound", "No volume Block Device Mapping with id %s.", r.Param("id"))
+		return err
 	}
 	for _, fixed := range []struct {
 		name string

@@ -82,10 +82,7 @@ func maySwap(r *rest.Request, tx store.Tx, server *compute.Server, old, new *ope
 		return nil, faults.New(faults.Invalid, "MultiattachSwapVolumeNotSupported",
 			"Swapping multi-attach volumes with more than one read/write attachment is not supported.")
 	}
-	device, err := deviceOf(r, tx, server.ID)
-	if faults.Is(err, faults.NotFound) {
-		return nil, faults.Wrap(err, faults.NotFound, "VolumeBDMNotFound", "No volume Block Device Mapping with id %s.", old.ID)
-	}
+	device, err := mappingOf(r, tx, server.ID)
 	if err != nil {
 		return nil, err
 	}
