@@ -3,6 +3,7 @@ package compute
 // Live migration: its request, its abort and its completion by force.
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -95,7 +96,7 @@ func (a *API) liveMigrate(r *rest.Request) (*rest.Response, error) {
 		if err := beforeLiveMigration.check(r, server); err != nil {
 			return err
 		}
-		if err := isHost(r, tx, in.Host); err != nil {
+		if err := isHost(r.Context(), tx, in.Host); err != nil {
 			return err
 		}
 		var err error
@@ -127,13 +128,13 @@ func (a *API) awaitMove(r *rest.Request, operationID string) error {
 	})
 }
 
-// isHost refuses a host that isn't there.
-func isHost(r *rest.Request, tx store.Tx, host string) error {
+// isHost refuses a host that isn't there; none is any.
+func isHost(ctx context.Context, q store.Queryer, host string) error {
 	if host == "" {
 		return nil
 	}
-	found, err := compute.ListHosts(r.Context(), tx, compute.HostFilter{Name: host})
-	if err == nil && len(found) == 0 {
+	_, err := compute.HostByName(ctx, q, host)
+	if faults.Is(err, faults.NotFound) {
 		err = faults.New(faults.Invalid, "ComputeHostNotFound", "Compute host %s could not be found.", host)
 	}
 	return err

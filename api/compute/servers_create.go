@@ -3,6 +3,7 @@ package compute
 // POST /servers: accept the build of a server.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -135,19 +136,8 @@ func (a *API) keypairOf(r *rest.Request, name string) (*compute.Keypair, error) 
 
 // checkPlacement refuses zones and hosts that aren't there.
 func (a *API) checkPlacement(ctx context.Context, asked *createRequest) error {
-	name := asked.placement.Host
-	if name == "" {
-		name = asked.placement.Node
-	}
-	if name != "" {
-		_, err := compute.HostByName(ctx, a.DB.Pool, name)
-		if faults.Is(err, faults.NotFound) {
-			return faults.New(faults.Invalid, "ComputeHostNotFound", "Compute host %s could not be found.", name)
-		}
-		return err
-	}
-	if asked.Zone == "" {
-		return nil
+	if host := cmp.Or(asked.placement.Host, asked.placement.Node); host != "" || asked.Zone == "" {
+		return isHost(ctx, a.DB.Pool, host)
 	}
 	hosts, err := compute.ListHosts(ctx, a.DB.Pool, compute.HostFilter{})
 	if err != nil {

@@ -247,8 +247,8 @@ func oneHost(ctx context.Context, q store.Queryer, column string, value any) (*H
 
 // HostFilter narrows a list of hosts. Zero fields don't.
 type HostFilter struct {
-	// Name is the host's whole name; NamePart is a part of it.
-	Name, NamePart string
+	// NamePart is a part of the host's name.
+	NamePart string
 	// Marker is the name of the last host of the page before; Limit 0 is no limit.
 	Marker string
 	Limit  int
@@ -266,8 +266,8 @@ func ListInventories(ctx context.Context, q store.Queryer, f HostFilter) ([]*Hos
 
 func listHosts(ctx context.Context, q store.Queryer, f HostFilter, columns string, fields func(*scannedHost) []any) ([]*Host, error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM compute.hosts h
-		WHERE h.name > $1 AND ($2 = '' OR h.name = $2) AND strpos(h.name, $3) > 0 ORDER BY h.name LIMIT $4`,
-		f.Marker, f.Name, f.NamePart, limit(f.Limit))
+		WHERE h.name > $1 AND strpos(h.name, $2) > 0 ORDER BY h.name LIMIT $3`,
+		f.Marker, f.NamePart, limit(f.Limit))
 	if err != nil {
 		return nil, store.Translate(err)
 	}
