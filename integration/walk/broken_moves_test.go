@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"holdfast.dev/internal/hold"
 )
@@ -98,15 +97,6 @@ func (g *traveller) must(err error) {
 	g.t.Helper()
 	if err != nil {
 		g.t.Fatal(err)
-	}
-}
-
-func (g *traveller) until(what string, so func() bool) {
-	g.t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(pause) {
-		if time.Now().After(deadline) {
-			g.t.Fatalf("not so: %s; the operations are %+v", what, g.operations())
-		}
 	}
 }
 

@@ -105,11 +105,7 @@ func TestColdMovesOfHosts(t *testing.T) {
 	g.run("server", "evacuate", "traveller")
 	g.becomes("traveller", "SHUTOFF")
 	g.run("compute", "service", "set", "--up", g.hosts[1], "nova-compute")
-	for deadline := time.Now().Add(patience); len(c.domainsOn(1, "--all")) > 0; time.Sleep(pause) {
-		if time.Now().After(deadline) {
-			t.Fatal("the host that came back has the guest still")
-		}
-	}
+	g.until("the host that came back lets go of the guest", func() bool { return len(c.domainsOn(1, "--all")) == 0 })
 	g.run("server", "start", "traveller")
 	g.goneOn(0, "m1.tiny", 0)
 	g.took()

@@ -7,9 +7,7 @@ package walk
 import (
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,10 +47,7 @@ func TestTwoHosts(t *testing.T) {
 	admin := c.as(t, "admin", newest)
 	hosts := admin.hosts(2)
 	tried := c.emulatorsTried()
-	data := filepath.Join(t.TempDir(), "user-data")
-	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := admin.file("user-data", records)
 	for _, host := range hosts {
 		admin.run("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", host,
 			"--user-data", data, "on-"+host)

@@ -4,8 +4,6 @@ package walk
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,11 +17,7 @@ func TestInterrupted(t *testing.T) {
 	create := func(name string, more ...string) {
 		demo.run(append([]string{"server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", name}, more...)...)
 	}
-	data := filepath.Join(t.TempDir(), "user-data")
-	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	create("goes-on", "--user-data", data)
+	create("goes-on", "--user-data", demo.file("user-data", records))
 	create("paused")
 	create("off", "--wait")
 	demo.becomes("goes-on", "ACTIVE")

@@ -46,14 +46,9 @@ func (c *cloud) traveller() *traveller {
 
 // begins makes the guest, on the first host, and waits until it has written.
 func (g *traveller) begins() {
-	t := g.t
-	t.Helper()
-	data := filepath.Join(t.TempDir(), "user-data")
-	if err := os.WriteFile(data, []byte(records), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.t.Helper()
 	made := g.show("server", "create", "--image", "holdfast-test", "--flavor", "m1.nano", "--network", "private", "--host", g.hosts[0],
-		"--user-data", data, "traveller")
+		"--user-data", g.file("user-data", records), "traveller")
 	g.id = made["id"].(string)
 	g.becomes("traveller", "ACTIVE")
 	g.console("traveller", "record: 10\n")
