@@ -134,14 +134,14 @@ func (n nested) part(ctx context.Context, c *Call, kind operations.Kind, name st
 		return 0, err
 	}
 	if id == "" {
-		return nextLook(0), n.begin(ctx, c, kind, name, b)
+		return nextLook(0, c.parent.Size), n.begin(ctx, c, kind, name, b)
 	}
 	op, err := n.engine.Get(ctx, c.tx, id)
 	switch {
 	case err != nil:
 		return 0, err
 	case !op.Finished():
-		return nextLook(c.Now.Sub(op.CreatedAt)), nil
+		return nextLook(c.Now.Sub(op.CreatedAt), c.parent.Size), nil
 	case op.Result != operations.ResultDone:
 		return 0, n.failure(ctx, c, op)
 	case kind == operations.StackDelete:
@@ -167,11 +167,12 @@ func (n nested) become(ctx context.Context, c *Call) (of become, err error) {
 	return of, err
 }
 
-// nextLook is how long nobody looks at an operation of an age. That it has ended is seen
-// late by as much: an eighth of what it took.
-func nextLook(age time.Duration) time.Duration {
-	const least, most = 500 * time.Millisecond, 10 * time.Second
-	return min(max(age/8, least), most)
+// nextLook is how long nobody looks at an operation of an age on one of so many resources.
+// That it has ended is seen late by as much: an eighth of what it took. Two thousand can
+// all be looked at within that time, or the parent would do nothing else.
+func nextLook(age time.Duration, resources int) time.Duration {
+	const least, each, most = 500 * time.Millisecond, 5 * time.Millisecond, 10 * time.Second
+	return min(max(age/8, least, time.Duration(resources)*each), most)
 }
 
 // begin has an operation on the stack be accepted.
