@@ -76,9 +76,9 @@ func TestSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Machine.Can("clean", sim.Step{Step: "own", Interface: "raid", Priority: 5, RebootRequested: true})
-	out, err := w.activities(w.DB).Steps(t.Context(), steps.AgentStepsIn{Fence: w.Fence, Phase: steps.AgentClean})
-	if err != nil || len(out.Steps) != 13 || fmt.Sprint(out.Steps[12]) != fmt.Sprint(steps.NodeStep{Interface: "raid", Step: "own", Priority: 5, RebootRequested: true}) {
-		t.Fatalf("%+v, %v", out, err)
+	all, err := w.activities(w.DB).offered(t.Context(), w.Fence, steps.AgentClean)
+	if err != nil || len(all) != 13 || fmt.Sprint(all[12]) != fmt.Sprint(steps.NodeStep{Interface: "raid", Step: "own", Priority: 5, RebootRequested: true}) {
+		t.Fatalf("%+v, %v", all, err)
 	}
 	n := w.Row()
 	var kept struct {
@@ -283,20 +283,13 @@ func TestRescueWithoutAnAnswer(t *testing.T) {
 // database and done again. However often, the ramdisk is told once.
 func TestActs(t *testing.T) {
 	t.Parallel()
-	activitytest.Covers(t, "agent", "agent.Steps", "agent.Command", "agent.CleanPlan", "agent.Settle")
+	activitytest.Covers(t, "agent", "agent.Command", "agent.CleanPlan", "agent.Settle")
 	for name, do := range map[string]func(*world, *Activities) error{
 		"agent.CleanPlan": func(w *world, a *Activities) error {
 			w.wants(`[]`)
 			out, err := a.CleanPlan(w.Context(), steps.CleanPlanIn{Fence: w.Fence})
 			if err == nil && len(out.Steps) == 0 {
 				err = errors.New("there are no steps")
-			}
-			return err
-		},
-		"agent.Steps": func(w *world, a *Activities) error {
-			out, err := a.Steps(w.Context(), steps.AgentStepsIn{Fence: w.Fence, Phase: steps.AgentDeploy})
-			if err == nil && len(out.Steps) != 6 {
-				w.Errorf("%+v", out)
 			}
 			return err
 		},

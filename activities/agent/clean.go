@@ -20,11 +20,11 @@ import (
 func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out steps.CleanPlanOut, err error) {
 	asked := cmp.Or(in.Phase, steps.AgentClean)
 	phase := provision.Phase(asked)
-	said, err := a.Steps(ctx, steps.AgentStepsIn{Fence: in.Fence, Phase: asked})
+	said, err := a.offered(ctx, in.Fence, asked)
 	if err != nil {
 		return out, err
 	}
-	offered := offers(phase, said.Steps)
+	offered := offers(phase, said)
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		var held engine.Locked
 		if held, err = a.engine.CheckFence(ctx, tx, in.Fence); err != nil {

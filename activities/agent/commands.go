@@ -27,40 +27,41 @@ const (
 	maxResult    = 16 << 10
 )
 
-// Steps changes nothing but what the node's row has cached of the ramdisk's steps;
-// asked again, the answer is the same. Errors: as in steps.AgentActivities.
-func (a *Activities) Steps(ctx context.Context, in steps.AgentStepsIn) (out steps.AgentStepsOut, err error) {
-	s, err := a.open(ctx, in.Fence)
+// offered are the steps that a node's ramdisk has in a phase, as it orders them. The row
+// caches them; asked again, the answer is the same. Errors: as in steps.AgentActivities.
+func (a *Activities) offered(ctx context.Context, fence steps.Fence, phase steps.AgentPhase) ([]steps.NodeStep, error) {
+	s, err := a.open(ctx, fence)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	defer s.close(ctx)
 	params, err := s.about(ctx)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	done, err := s.client.run(ctx, fmt.Sprintf("%s.get_%s_steps", in.Phase, in.Phase), params, true)
+	done, err := s.client.run(ctx, fmt.Sprintf("%s.get_%s_steps", phase, phase), params, true)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	if done.Status != hasDone {
-		return out, done.failure()
+		return nil, done.failure()
 	}
 	var said map[string]json.RawMessage
-	var offered map[string][]steps.NodeStep
-	if json.Unmarshal(done.Result, &said) != nil || json.Unmarshal(said[string(in.Phase)+"_steps"], &offered) != nil {
-		return out, faults.New(faults.Invalid, "AgentAPIError", "the agent's list of %s steps can't be read", in.Phase)
+	var byManager map[string][]steps.NodeStep
+	if json.Unmarshal(done.Result, &said) != nil || json.Unmarshal(said[string(phase)+"_steps"], &byManager) != nil {
+		return nil, faults.New(faults.Invalid, "AgentAPIError", "the agent's list of %s steps can't be read", phase)
 	}
-	if out.Steps, err = readSteps(in.Phase, offered); err != nil {
-		return out, err
+	all, err := readSteps(phase, byManager)
+	if err != nil {
+		return nil, err
 	}
-	return out, s.write(ctx, func(tx store.Tx) error {
+	return all, s.write(ctx, func(tx store.Tx) error {
 		byInterface := map[string][]steps.NodeStep{}
-		for _, step := range out.Steps {
+		for _, step := range all {
 			byInterface[step.Interface] = append(byInterface[step.Interface], step)
 		}
 		return baremetal.KeepInternal(ctx, tx, s.node.UUID, map[string]any{
-			fmt.Sprintf("agent_cached_%s_steps", in.Phase): byInterface, "hardware_manager_version": said["hardware_manager_version"],
+			fmt.Sprintf("agent_cached_%s_steps", phase): byInterface, "hardware_manager_version": said["hardware_manager_version"],
 		})
 	})
 }

@@ -44,17 +44,6 @@ type NodeArgument struct {
 	Required bool `json:"required,omitempty"`
 }
 
-// AgentStepsIn asks a node's ramdisk for its steps of a phase.
-type AgentStepsIn struct {
-	Fence Fence      `json:"fence"`
-	Phase AgentPhase `json:"phase"`
-}
-
-// AgentStepsOut are they, as the ramdisk orders them.
-type AgentStepsOut struct {
-	Steps []NodeStep `json:"steps,omitempty"`
-}
-
 // AgentCommandIn tells a node's ramdisk something, once under an operation and a
 // name, and asks what has become of it.
 type AgentCommandIn struct {
@@ -122,14 +111,12 @@ type AgentCommandOut struct {
 // notes of what was told, which name the ramdisk and the place in its list of
 // commands: what is in the list isn't told again.
 type AgentActivities interface {
-	// Steps: errors Invalid (the ramdisk refuses, or isn't the one that it was),
-	// Conflict (code AgentNotHeard: it has not called back), Unavailable, Superseded.
-	Steps(context.Context, AgentStepsIn) (AgentStepsOut, error)
-	// Command: errors as Steps, and Conflict (code AgentCommandFailed) with what the
-	// ramdisk says went wrong.
+	// Command: errors Invalid (the ramdisk refuses, or isn't the one that it was),
+	// Conflict (code AgentNotHeard: it has not called back; code AgentCommandFailed: with
+	// what the ramdisk says went wrong), Unavailable, Superseded.
 	Command(context.Context, AgentCommandIn) (AgentCommandOut, error)
 	// CleanPlan writes in the node's row what it is cleaned, deployed or serviced by: what
-	// its interfaces have, and what its ramdisk has. Errors: as Steps, and Invalid (a step
+	// its interfaces have, and what its ramdisk has. Errors: as Command, and Invalid (a step
 	// that was asked for isn't there).
 	CleanPlan(context.Context, CleanPlanIn) (CleanPlanOut, error)
 	// Settle makes what the node's ramdisk has found the node's, its ports' and its
@@ -149,16 +136,10 @@ var Agent agentSteps
 type agentSteps struct{}
 
 var (
-	agentStepsStep = conductorStep("agent.Steps")
 	agentCommand   = conductorStep("agent.Command")
 	agentCleanPlan = conductorStep("agent.CleanPlan")
 	agentSettle    = conductorStep("agent.Settle")
 )
-
-// Steps asks a node's ramdisk for its steps, by a conductor of its group.
-func (agentSteps) Steps(ctx workflow.Context, group string, in AgentStepsIn) (AgentStepsOut, error) {
-	return call[AgentStepsOut](ctx, agentStepsStep, ConductorQueue(group), in)
-}
 
 // Command tells a node's ramdisk something, by a conductor of its group.
 func (agentSteps) Command(ctx workflow.Context, group string, in AgentCommandIn) (AgentCommandOut, error) {
