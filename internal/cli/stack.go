@@ -13,6 +13,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/stackgraph"
+	"holdfast.dev/internal/stacks"
 	"holdfast.dev/internal/statedir"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/orchestration"
@@ -64,7 +65,7 @@ failed. An interrupt ends the watching (5).`,
 	flags.StringVar(&d.project, "project", "", "id of the project whose stack it is, where several have one of the name")
 	flags.StringVar(&format, "format", stackgraph.Formats[0].Name, formats)
 	flags.StringVar(&d.output, "output", "", "file to write, whole or not at all (default: standard output)")
-	flags.IntVar(&d.depth, "depth", 5, "how deep nested stacks are drawn")
+	flags.IntVar(&d.depth, "depth", stacks.MaxDepth, "how deep nested stacks are drawn")
 	flags.BoolVar(&d.watch, "watch", false, "draw it anew at each change, until nothing is at work on it")
 	return cmd
 }
@@ -119,19 +120,20 @@ func (d drawing) draw(ctx context.Context, db *store.DB, w io.Writer, id string)
 	}
 }
 
-// write writes the drawing anew, of one in lines those that were not in the one before.
+// write writes the drawing anew, of one in lines those that were not in the one before,
+// or not as often: members of different groups may look alike.
 func (d drawing) write(w io.Writer, now, before string) error {
 	if d.output != "" {
 		return statedir.Replace(d.output, []byte(now))
 	}
 	if d.format.Lines {
-		known := map[string]bool{}
+		known := map[string]int{}
 		for line := range strings.Lines(before) {
-			known[line] = true
+			known[line]++
 		}
 		var news strings.Builder
 		for line := range strings.Lines(now) {
-			if !known[line] {
+			if known[line]--; known[line] < 0 {
 				news.WriteString(line)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"holdfast.dev/internal/stackgraph"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/orchestration"
 	"holdfast.dev/internal/testenv"
@@ -99,5 +100,16 @@ func TestStackGraphIsWatched(t *testing.T) {
 	c.exec(`UPDATE orchestration.stacks SET status = 'COMPLETE'`)
 	if code, out, said := c.run("stack", "graph", "mine", "--watch"); code != exitDone || strings.Count(out, "mine: ") != 1 {
 		t.Errorf("of one at which nothing is at work: %d %s%s", code, out, said)
+	}
+}
+
+// Of a text the lines that have changed are written, though there were others like them.
+func TestStackGraphTellsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	const before, now = "a\n  0 asked\nb\n  0 made\n", "a\n  0 made\nb\n  0 made\n"
+	var out strings.Builder
+	d := drawing{format: stackgraph.Lookup("text")}
+	if err := d.write(&out, now, before); err != nil || out.String() != "  0 made\n" {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
