@@ -110,10 +110,8 @@ func (d Device) Keep(spec steps.ServerSpec) steps.ServerSpec {
 // Replace gives a spec that has the volume in the place of the one of its id.
 func Replace(spec steps.ServerSpec, volume steps.Volume) steps.ServerSpec {
 	spec.Volumes = slices.Clone(spec.Volumes)
-	for i, v := range spec.Volumes {
-		if v.ID == volume.ID {
-			spec.Volumes[i] = volume
-		}
+	if v := spec.Volume(volume.ID); v != nil {
+		*v = volume
 	}
 	return spec
 }

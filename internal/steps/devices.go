@@ -2,6 +2,8 @@ package steps
 
 // What is plugged into a server: part of a ServerSpec.
 
+import "slices"
+
 // DiskKind is what a disk on the host is for.
 type DiskKind string
 
@@ -25,6 +27,15 @@ type Disk struct {
 	Bus    string `json:"bus,omitempty"`
 	// Format is the file system of an ephemeral disk; empty is the default.
 	Format string `json:"format,omitempty"`
+}
+
+// Volume is the one with an id; nil if the server has none.
+func (s *ServerSpec) Volume(id string) *Volume {
+	i := slices.IndexFunc(s.Volumes, func(v Volume) bool { return v.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Volumes[i]
 }
 
 // LocalDisks are the disks on the host, those of the flavor where none are

@@ -21,11 +21,8 @@ package server
 // A server that is on no host has no guest: its attachment waits for one.
 
 import (
-	"slices"
-
 	"go.temporal.io/sdk/workflow"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
@@ -57,15 +54,11 @@ func attachVolume(s *saga.Saga) error {
 		return err
 	}
 	if host != "" {
-		spec, err := steps.Records.ServerSpec(s.Context(), steps.ServerSpecIn{Fence: s.Fence})
+		volume, err := volumeOf(s, asked.VolumeID)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(spec.Volumes, func(v steps.Volume) bool { return v.ID == asked.VolumeID })
-		if i < 0 {
-			return faults.New(faults.Internal, "VolumeBDMNotFound", "No volume Block Device Mapping with id %s.", asked.VolumeID)
-		}
-		if err := plugIn(s, host, asked.VolumeID, steps.PlugIn{Volume: &spec.Volumes[i]}); err != nil {
+		if err := plugIn(s, host, asked.VolumeID, steps.PlugIn{Volume: volume}); err != nil {
 			return err
 		}
 	}

@@ -6,10 +6,24 @@ package server
 import (
 	"go.temporal.io/sdk/workflow"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
 )
+
+// volumeOf is a volume as the host is to be told of it.
+func volumeOf(s *saga.Saga, id string) (*steps.Volume, error) {
+	spec, err := steps.Records.ServerSpec(s.Context(), steps.ServerSpecIn{Fence: s.Fence})
+	if err != nil {
+		return nil, err
+	}
+	volume := spec.Volume(id)
+	if volume == nil {
+		return nil, faults.New(faults.Internal, "VolumeBDMNotFound", "No volume Block Device Mapping with id %s.", id)
+	}
+	return volume, nil
+}
 
 // plugIn is the step guest of a device that comes.
 func plugIn(s *saga.Saga, host, id string, in steps.PlugIn) error {

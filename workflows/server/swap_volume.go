@@ -28,11 +28,8 @@ package server
 // itself, if its guest is made anew elsewhere.
 
 import (
-	"slices"
-
 	"go.temporal.io/sdk/workflow"
 
-	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
@@ -77,15 +74,10 @@ func swapVolume(s *saga.Saga) error {
 
 // goOn is the step guest: from it on the guest is on the new volume.
 func goOn(s *saga.Saga, host string, asked steps.SwapInput, begun steps.BeginSwapOut) error {
-	spec, err := steps.Records.ServerSpec(s.Context(), steps.ServerSpecIn{Fence: s.Fence})
+	volume, err := volumeOf(s, asked.VolumeID)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(spec.Volumes, func(v steps.Volume) bool { return v.ID == asked.VolumeID })
-	if i < 0 {
-		return faults.New(faults.Internal, "VolumeBDMNotFound", "No volume Block Device Mapping with id %s.", asked.VolumeID)
-	}
-	volume := spec.Volumes[i]
 	volume.AttachmentID = begun.AttachmentID
 	err = s.Step(operations.StepGuest, saga.Move{
 		Host:   host,
@@ -95,7 +87,7 @@ func goOn(s *saga.Saga, host string, asked steps.SwapInput, begun steps.BeginSwa
 		return err
 	}
 	return saga.OnHost(s.Context(), host, func(ctx workflow.Context) error {
-		return steps.Libvirt.Swap(ctx, host, steps.SwapIn{Token: s.Token(), Volume: volume, To: asked.NewVolumeID})
+		return steps.Libvirt.Swap(ctx, host, steps.SwapIn{Token: s.Token(), Volume: *volume, To: asked.NewVolumeID})
 	})
 }
 

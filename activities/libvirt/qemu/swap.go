@@ -12,7 +12,6 @@ package qemu
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
@@ -79,14 +78,14 @@ func (c *copying) begin(asked libvirt.Swap) error {
 	if c.record.Swap != nil && c.record.Swap.To == asked.To {
 		return nil
 	}
-	i := slices.IndexFunc(c.record.Spec.Volumes, func(v steps.Volume) bool { return v.ID == c.id })
-	if i < 0 {
+	old := c.record.Spec.Volume(c.id)
+	if old == nil {
 		return c.missing()
 	}
 	if err := c.confirm(); err != nil {
 		return err
 	}
-	c.record.Swap = &swap{Old: c.record.Spec.Volumes[i], To: asked.To, Path: c.to.Path}
+	c.record.Swap = &swap{Old: *old, To: asked.To, Path: c.to.Path}
 	return c.write(c.record)
 }
 

@@ -69,6 +69,5 @@ func (d *Driver) Plugged(_ context.Context, serverID, deviceID string) (bool, er
 }
 
 func has(spec steps.ServerSpec, id string) bool {
-	return slices.ContainsFunc(spec.Volumes, func(v steps.Volume) bool { return v.ID == id }) ||
-		slices.ContainsFunc(spec.Ports, func(p steps.Port) bool { return p.ID == id })
+	return spec.Volume(id) != nil || slices.ContainsFunc(spec.Ports, func(p steps.Port) bool { return p.ID == id })
 }

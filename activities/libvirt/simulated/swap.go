@@ -47,14 +47,14 @@ func (r *run) copyVolume(asked libvirt.Swap, confirm libvirt.Confirm) error {
 	case have.Swap != nil && have.Swap.To == asked.To:
 		return nil
 	}
-	i := slices.IndexFunc(have.Spec.Volumes, func(v steps.Volume) bool { return v.ID == asked.Volume.ID })
-	if i < 0 {
+	old := have.Spec.Volume(asked.Volume.ID)
+	if old == nil {
 		return faults.New(faults.NotFound, "DiskNotFound", "the guest of server %s has no volume %s", r.serverID, asked.Volume.ID)
 	}
 	if err := confirm(); err != nil {
 		return err
 	}
-	have.Swap = &swap{Old: have.Spec.Volumes[i], New: asked.Volume, To: asked.To}
+	have.Swap = &swap{Old: *old, New: asked.Volume, To: asked.To}
 	return r.folder.define(have)
 }
 
@@ -111,10 +111,8 @@ func (d *Driver) Attachment(serverID, volumeID string) (string, error) {
 	if err != nil || have == nil {
 		return "", err
 	}
-	for _, v := range have.Spec.Volumes {
-		if v.ID == volumeID {
-			return v.AttachmentID, nil
-		}
+	if v := have.Spec.Volume(volumeID); v != nil {
+		return v.AttachmentID, nil
 	}
 	return "", nil
 }
