@@ -300,26 +300,24 @@ func (d *Driver) UndoSwap(ctx context.Context, serverID, from string, confirm li
 	was := *c.record.Swap
 	c.id = was.Old.ID
 	back := false
+	ifBack := func(do func(context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			if !back {
+				return nil
+			}
+			return do(ctx)
+		}
+	}
 	return g.steps(ctx,
-		subStep{"unswap.end", func(ctx context.Context) error { return c.endCopy(ctx, was.Path) }},
-		subStep{"unswap.copy", func(ctx context.Context) error {
-			if back, err = c.goesBack(ctx, was); err != nil || !back {
-				return err
+		subStep{"unswap.end", func(ctx context.Context) (err error) {
+			if err = c.endCopy(ctx, was.Path); err == nil {
+				back, err = c.goesBack(ctx, was)
 			}
-			return c.copy(ctx)
+			return err
 		}},
-		subStep{"unswap.pivot", func(ctx context.Context) error {
-			if !back {
-				return nil
-			}
-			return c.pivot(ctx)
-		}},
-		subStep{"unswap.define", func(ctx context.Context) error {
-			if !back {
-				return nil
-			}
-			return c.define(ctx)
-		}},
+		subStep{"unswap.copy", ifBack(c.copy)},
+		subStep{"unswap.pivot", ifBack(c.pivot)},
+		subStep{"unswap.define", ifBack(c.define)},
 		subStep{"unswap.keep", func(context.Context) error {
 			c.record.Swap = nil
 			return c.keep(was.Old)
