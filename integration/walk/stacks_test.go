@@ -209,10 +209,17 @@ func (s stacks) runs(name, flavor, data string) (guest, map[string]string) {
 	return g, made
 }
 
-// TestStacks has what users do with stacks, in full only.
+// story is what users do with stacks.
+type story struct {
+	name string
+	tell func(stacks)
+}
+
+// TestStacks has what users do with stacks: in brief, and in full the rest.
 func TestStacks(t *testing.T) {
-	if !full {
-		return
+	stories := []story{{"in brief", brief}}
+	if full {
+		stories = append(stories, story{"a guest", life}, story{"a group", group}, story{"what fails", failures})
 	}
 	c := newCloud(t)
 	c.start()
@@ -220,11 +227,8 @@ func TestStacks(t *testing.T) {
 	admin := stacks{c.shell(t, "admin", newest)}
 	c.shell(t, "demo", newest).list("security", "group", "list") // makes the project's own
 	before := admin.listed()
-	for _, story := range []struct {
-		name string
-		tell func(stacks)
-	}{{"in brief", brief}, {"a guest", life}, {"a group", group}, {"what fails", failures}} {
-		t.Run(story.name, func(t *testing.T) { story.tell(stacks{c.shell(t, "demo", newest)}) })
+	for _, one := range stories {
+		t.Run(one.name, func(t *testing.T) { one.tell(stacks{c.shell(t, "demo", newest)}) })
 		admin.unchanged(before)
 	}
 	c.clean()
