@@ -125,7 +125,7 @@ func (p *process) services(tokens rest.Authenticator, health *telemetry.Health, 
 	if err != nil {
 		return nil, err
 	}
-	baremetalAPI, err := p.baremetal(box, key)
+	baremetalAPI, err := p.baremetal(tokens, box, key)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (p *process) orchestration(box *secrets.Box) (*orchestration.API, error) {
 }
 
 // baremetal is the bare metal service.
-func (p *process) baremetal(box *secrets.Box, key hostlink.Key) (*baremetal.API, error) {
+func (p *process) baremetal(tokens rest.Authenticator, box *secrets.Box, key hostlink.Key) (*baremetal.API, error) {
 	rules, err := p.policies("baremetal", p.cfg.Baremetal.PolicyFile)
 	if err != nil {
 		return nil, err
@@ -185,19 +185,30 @@ func (p *process) baremetal(box *secrets.Box, key hostlink.Key) (*baremetal.API,
 	if err != nil {
 		return nil, err
 	}
-	return &baremetal.API{
+	served := &baremetal.API{
 		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize,
 		AgentNetworks: p.cfg.Baremetal.AgentNetworks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
 		PowerTimeout:     p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout: p.cfg.Conductor.SoftPowerOffTimeout,
 		AutomatedClean:   p.cfg.Conductor.AutomatedClean,
 		Conductors:       hostlink.NewReader(key),
-	}, nil
+	}
+	if caller := p.caller(tokens); caller != nil {
+		served.Images = caller
+	}
+	return served, nil
 }
 
-// neighbours are the services that requests are checked with, as their callers;
-// none without Keystone.
+// neighbours are the services that requests are checked with; none without Keystone.
 func (p *process) neighbours(tokens rest.Authenticator) compute.Neighbours {
+	if caller := p.caller(tokens); caller != nil {
+		return caller
+	}
+	return nil
+}
+
+// caller asks the services as callers; nil without Keystone.
+func (p *process) caller(tokens rest.Authenticator) *openstack.Caller {
 	keystone, ok := tokens.(*identity.Keystone)
 	if !ok {
 		return nil

@@ -22,6 +22,7 @@ import (
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/inspection"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/baremetal"
@@ -86,9 +87,10 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, CreatePorts: cfg.Inspection.PreCreatePorts, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
 		MaxRetries: c.PowerStateSyncMaxRetries, Timeout: c.PowerStateChangeTimeout, Workers: c.SyncPowerStateWorkers}})
+	glance := openstack.NewSession(openstack.Options(cfg.OpenStack))
 	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
-		InspectionParams: strings.Fields(cfg.Inspection.KernelParams),
-		Usual:            nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
+		InspectionParams: strings.Fields(cfg.Inspection.KernelParams), Glance: glance,
+		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
 	served, err := bootListener(ctx, c)
 	if err != nil {
 		return err
@@ -118,7 +120,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout, LinkAddress: link.Address()},
 				BMC:       controllers, Boot: starts,
 				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS, Inspection: inspected,
-					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log}),
+					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log, Glance: glance, URL: c.BootURL}),
 				Steps: workers.NewStepMetrics(p.registry), Log: p.log,
 			})
 		})

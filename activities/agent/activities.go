@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/inspection"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/steps"
@@ -39,6 +40,14 @@ type Options struct {
 	RuleNetworks []netip.Prefix
 	// Log is where rules write.
 	Log *slog.Logger
+	// Glance has images, and URL is where this conductor serves them to ramdisks.
+	Glance Glance
+	URL    string
+}
+
+// Glance has images of nodes (internal/openstack).
+type Glance interface {
+	ImageFile(ctx context.Context, imageID string) (openstack.ImageFile, error)
 }
 
 // Activities implements steps.AgentActivities.

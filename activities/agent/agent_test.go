@@ -29,6 +29,9 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 type world struct {
 	*bmctest.World
 	api *bmctest.API
+	// glance has images, and images is where conductors serve them.
+	glance *bmctest.Glance
+	images string
 }
 
 func newWorld(t *testing.T) *world {
@@ -50,7 +53,7 @@ func newWorld(t *testing.T) *world {
 // activities are those of a new process.
 func (w *world) activities(db *store.DB) *Activities {
 	return New(db, bmctest.Engine(db), w.Box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Patience: 5 * time.Second, Poll: 5 * time.Millisecond})
+		Patience: 5 * time.Second, Poll: 5 * time.Millisecond, Glance: w.glance, URL: w.images})
 }
 
 func (w *world) clean(step string) steps.AgentCommandIn {

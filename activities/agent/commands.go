@@ -213,7 +213,7 @@ func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name stri
 		}
 	}
 	if in.Phase == steps.AgentDeploy && in.Step.Step == writeImage {
-		args, err := s.imageArgs()
+		args, err := s.imageArgs(ctx)
 		if err != nil {
 			return "", nil, err
 		}

@@ -1,10 +1,12 @@
 package agent
 
-// Config drives: made of what instance_info says, as a ramdisk takes them.
+// What is written to a node's disk: the image, and a config drive, made of what
+// instance_info says, as a ramdisk takes it.
 
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -16,7 +18,9 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/pyjson"
+	"holdfast.dev/internal/store/baremetal"
 )
 
 // maxDrive is what fits into the partition of a config drive.
@@ -24,7 +28,7 @@ const maxDrive = 64 << 20
 
 // imageArgs are what a ramdisk is told to write: the image, and the config drive,
 // which it reads at either place.
-func (s *session) imageArgs() (map[string]any, error) {
+func (s *session) imageArgs(ctx context.Context) (map[string]any, error) {
 	instance, err := nodes.InstanceInfo(s.box, s.node)
 	if err != nil {
 		return nil, err
@@ -36,7 +40,11 @@ func (s *session) imageArgs() (map[string]any, error) {
 	if err := instance.MayDeploy(); err != nil {
 		return nil, err
 	}
-	image := instance.ImageInfo(driver)
+	file, err := s.imageFile(ctx, instance)
+	if err != nil {
+		return nil, err
+	}
+	image := instance.ImageInfo(driver, file)
 	args := map[string]any{"image_info": image}
 	switch drive := instance.ConfigDrive().(type) {
 	case string:
@@ -49,6 +57,31 @@ func (s *session) imageArgs() (map[string]any, error) {
 		image["configdrive"], args["configdrive"] = text, text
 	}
 	return args, nil
+}
+
+// imageFile is what Glance knows of the image, and where the ramdisk reads it; nil if
+// Glance doesn't have it. Errors: Invalid, NotFound, Unavailable.
+func (s *session) imageFile(ctx context.Context, instance nodes.Info) (*openstack.ImageFile, error) {
+	id := instance.GlanceImage()
+	if id == "" {
+		return nil, nil
+	}
+	medium, err := baremetal.BootFileOf(ctx, s.db.Pool, s.node.UUID)
+	if err != nil {
+		return nil, err
+	}
+	if medium == nil || s.URL == "" {
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "the conductor serves no images to the ramdisk: conductor.boot_url says where it would")
+	}
+	file, err := s.Glance.ImageFile(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := instance.FitsImage(file.Properties); err != nil {
+		return nil, err
+	}
+	file.URL, file.Token = nodes.ImageAt(s.URL, medium.Name), ""
+	return &file, nil
 }
 
 // driveFiles are the files of a config drive, by the names of their content.

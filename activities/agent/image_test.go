@@ -11,10 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+	"holdfast.dev/internal/store/compute/computetest"
 )
 
 // instance has the node's row have an image and a config drive, which is a secret.
@@ -43,13 +47,25 @@ func (w *world) write() steps.AgentCommandIn {
 		Step: &steps.NodeStep{Interface: "deploy", Step: "write_image", Priority: 80}}
 }
 
+// Images that Glance has.
+const (
+	anImage    = "11111111-2222-4333-8444-555555555501"
+	aPartition = "11111111-2222-4333-8444-555555555502"
+)
+
 // The ramdisk writes the image that the row names, once it has been checked, and the
 // config drive that is made of what the row has.
 func TestAnImage(t *testing.T) {
 	t.Parallel()
 	disk := []byte(strings.Repeat("disk", 1000))
 	sum := sha256.Sum256(disk)
-	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = out.Write(disk) }))
+	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, ".img") && r.URL.Path != "/served.img" {
+			http.NotFound(out, r)
+			return
+		}
+		_, _ = out.Write(disk)
+	}))
 	t.Cleanup(files.Close)
 	for name, c := range map[string]struct {
 		info  map[string]any
@@ -60,13 +76,21 @@ func TestAnImage(t *testing.T) {
 		"with a drive of parts": {info: map[string]any{"image_os_hash_algo": "sha256", "image_os_hash_value": hex.EncodeToString(sum[:])},
 			drive: map[string]any{"meta_data": map[string]any{"hostname": "h"}, "user_data": "#cloud-config", "network_data": map[string]any{"links": []any{}}},
 			files: map[string]string{"meta_data.json": `{"hostname":"h","uuid":"5f0c8b9e-6a3d-4f43-9a51-0c2b7f0e1d11","name":"node-1"}`, "user_data": "#cloud-config", "network_data.json": `{"links":[]}`}},
-		"without one":      {info: map[string]any{"image_checksum": hex.EncodeToString(sum[:])}},
-		"that is another":  {info: map[string]any{"image_checksum": strings.Repeat("0", 64)}, code: "AgentCommandFailed"},
-		"that isn't named": {info: map[string]any{"image_source": "", "image_checksum": strings.Repeat("0", 64)}, code: "MissingParameterValue"},
+		"without one":              {info: map[string]any{"image_checksum": hex.EncodeToString(sum[:])}},
+		"that is another":          {info: map[string]any{"image_checksum": strings.Repeat("0", 64)}, code: "AgentCommandFailed"},
+		"of Glance":                {info: map[string]any{"image_source": "glance://" + anImage, "image_checksum": strings.Repeat("0", 64)}},
+		"of Glance, that is gone":  {info: map[string]any{"image_source": "11111111-2222-4333-8444-555555555509"}, code: "ImageNotFound"},
+		"of Glance, a partition's": {info: map[string]any{"image_source": aPartition}, code: "InvalidParameterValue"},
+		"that isn't named":         {info: map[string]any{"image_source": "", "image_checksum": strings.Repeat("0", 64)}, code: "MissingParameterValue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+			w.images, w.glance = files.URL, bmctest.StartGlance(t, map[string]bmctest.Image{anImage: {Data: string(disk), DiskFormat: "raw"},
+				aPartition: {Properties: map[string]any{"kernel_id": anImage}}})
+			computetest.InTx(t, w.DB, func(tx store.Tx) error {
+				return baremetal.KeepBootFile(t.Context(), tx, baremetal.BootFile{NodeUUID: w.Node.UUID, OperationID: w.Fence.OperationID, Name: "served.iso", Conductor: "conductor-1"})
+			})
 			if _, given := c.info["image_source"]; !given {
 				c.info["image_source"] = files.URL + "/image.raw"
 			}

@@ -15,10 +15,12 @@ import (
 	"strings"
 
 	"holdfast.dev/activities/bmc"
+	"holdfast.dev/activities/libvirt/images"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/netguard"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
@@ -42,6 +44,14 @@ type Options struct {
 	// Networks are those that kernels and ramdisks are read from; none is every one
 	// but the machine's own and link-local ones.
 	Networks []netip.Prefix
+	// Glance has images, in the service user's name.
+	Glance Glance
+}
+
+// Glance has images of nodes, and of what nodes are booted from (internal/openstack).
+type Glance interface {
+	ImageFile(ctx context.Context, imageID string) (openstack.ImageFile, error)
+	LentImageFile(ctx context.Context, imageID string) (openstack.ImageFile, error)
 }
 
 // Drives are the drives of nodes, by their BMCs (activities/bmc).
@@ -58,6 +68,7 @@ type Activities struct {
 	box    *secrets.Box
 	drives Drives
 	guard  netguard.Policy
+	images *images.Download
 	Options
 }
 
@@ -66,7 +77,7 @@ var _ steps.BootActivities = (*Activities)(nil)
 // New makes the activities.
 func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Options) *Activities {
 	guard := netguard.Policy{Use: "boot image", Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}.Within(o.Networks)
-	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, Options: o}
+	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, images: images.NewDownload(serveTime), Options: o}
 }
 
 // Ramdisk is idempotent by the node's row of files: the operation's own file and
@@ -105,7 +116,7 @@ func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struc
 	if err := a.make(ctx, name, image, a.told(in, token, image.Append)); err != nil {
 		return struct{}{}, err
 	}
-	return struct{}{}, a.drives.Insert(ctx, in.Fence, strings.TrimSuffix(a.URL, "/")+"/"+name)
+	return struct{}{}, a.drives.Insert(ctx, in.Fence, nodes.ServedAt(a.URL, name))
 }
 
 // Clear is idempotent: what is gone already is success. Errors: as in
@@ -231,7 +242,7 @@ func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, w
 		if err := baremetal.SetInternal(ctx, tx, id, known.Info, known.Secrets); err != nil {
 			return err
 		}
-		name = strings.ToLower(rand.Text()) + ".iso"
+		name = strings.ToLower(rand.Text()) + nodes.MediumSuffix
 		return baremetal.KeepBootFile(ctx, tx, baremetal.BootFile{NodeUUID: id, OperationID: fence.OperationID, Name: name, Conductor: a.Conductor})
 	})
 	return name, token, err

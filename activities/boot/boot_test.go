@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
@@ -36,11 +38,18 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 var here = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// world is a node over a simulated BMC, with an operation on it, and a conductor
-// that serves boot images.
+// Images that Glance has: one for everybody, and one that isn't.
+const (
+	anImage      = "11111111-2222-4333-8444-555555555501"
+	anotherImage = "11111111-2222-4333-8444-555555555502"
+)
+
+// world is a node over a simulated BMC that is deployed, and a conductor that serves boot
+// images.
 type world struct {
 	*bmctest.World
 	api      *bmctest.API
+	glance   *bmctest.Glance
 	dir, url string
 }
 
@@ -54,8 +63,11 @@ func newWorld(t *testing.T, change func(info map[string]any)) *world {
 		_, _ = io.WriteString(out, strings.Repeat(r.URL.Path, 1000))
 	}))
 	t.Cleanup(files.Close)
-	w := &world{api: bmctest.Start(t, "******"), dir: t.TempDir()}
+	w := &world{api: bmctest.Start(t, "******"), dir: t.TempDir(), glance: bmctest.StartGlance(t, map[string]bmctest.Image{
+		anImage: {Data: "kernel"}, anotherImage: {Data: "a disk", DiskFormat: "raw", Private: true},
+	})}
 	w.World = bmctest.New(t, sim.Options{Pace: time.Millisecond}, func(w *bmctest.World, info map[string]any) {
+		w.Kind = operations.NodeDeploy
 		info["deploy_kernel"], info["deploy_ramdisk"], info["bootloader"] = files.URL+"/kernel", files.URL+"/ramdisk", files.URL+"/esp"
 		if change != nil {
 			change(info)
@@ -90,7 +102,7 @@ func newWorld(t *testing.T, change func(info map[string]any)) *world {
 func (w *world) activities(db *store.DB) *Activities {
 	e := bmctest.Engine(db)
 	drives := bmc.New(db, e, w.Box, bmc.Options{Networks: here, Poll: 10 * time.Millisecond})
-	return New(db, e, w.Box, drives, Options{Conductor: "conductor-1", Dir: w.dir, URL: w.url, API: w.api.URL, Networks: here, Usual: nodes.BootDefaults{Append: "nofb vga=normal"}})
+	return New(db, e, w.Box, drives, Options{Conductor: "conductor-1", Dir: w.dir, URL: w.url, API: w.api.URL, Networks: here, Glance: w.glance, Usual: nodes.BootDefaults{Append: "nofb vga=normal"}})
 }
 
 func (w *world) ramdisk(a *Activities) error {
@@ -230,6 +242,84 @@ func TestTheDiskWhileTheRamdiskRuns(t *testing.T) {
 	}
 }
 
+// What a node is booted from may be Glance's, and so may what is written to its disk, which
+// is served under the name of its medium while the node is deployed.
+func TestImagesOfGlance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(info map[string]any) {
+		info["deploy_kernel"], info["deploy_ramdisk"] = anImage, "glance://"+anImage
+	})
+	a := w.activities(w.DB)
+	if err := w.ramdisk(a); err != nil {
+		t.Fatal(err)
+	}
+	file, err := baremetal.BootFileOf(t.Context(), w.DB.Pool, bmctest.Node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, made, err := iso.Read(filepath.Join(w.dir, file.Name), "vmlinuz", "initrd")
+	if err != nil || string(made["vmlinuz"]) != "kernel" || string(made["initrd"]) != "kernel" {
+		t.Errorf("%q, %v", made, err)
+	}
+	at := nodes.ImageAt(w.url, file.Name)
+	source := func(text string) {
+		t.Helper()
+		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET instance_info = jsonb_build_object('image_source', $1::text)`, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, status := range map[string]int{"http://192.0.2.9/i": http.StatusNotFound, "11111111-2222-4333-8444-555555555509": http.StatusNotFound, anotherImage: http.StatusOK} {
+		if source(text); w.status(at) != status {
+			t.Errorf("of %s: not %d", text, status)
+		}
+	}
+	source(anotherImage)
+	resp, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil || string(data) != "a disk" || resp.ContentLength != 6 {
+		t.Errorf("%q of %d bytes, %v", data, resp.ContentLength, err)
+	}
+	// Another conductor of the group serves it too.
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.boot_files SET conductor = 'conductor-2'`); err != nil || w.status(at) != http.StatusOK {
+		t.Error(err)
+	}
+	if err := w.clear(a); err != nil || w.status(at) != http.StatusNotFound {
+		t.Errorf("it is served still, %v", err)
+	}
+}
+
+// A node that isn't deployed has nothing of its instance served.
+func TestAnImageOfARamdiskAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	a := w.activities(w.DB)
+	if err := w.ramdisk(a); err != nil {
+		t.Fatal(err)
+	}
+	file, err := baremetal.BootFileOf(t.Context(), w.DB.Pool, bmctest.Node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET instance_info = jsonb_build_object('image_source', $1::text)`, anImage); err != nil {
+		t.Fatal(err)
+	}
+	if at := nodes.ImageAt(w.url, file.Name); w.status(at) != http.StatusOK {
+		t.Error("it isn't served while the node is deployed")
+	}
+	w.owes()
+	w.Kind = operations.NodePower
+	w.Begin()
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.boot_files SET operation_id = $1`, w.Fence.OperationID); err != nil {
+		t.Fatal(err)
+	}
+	if at := nodes.ImageAt(w.url, file.Name); w.status(at) != http.StatusNotFound {
+		t.Error("it is served to a node whose power is changed")
+	}
+}
+
 // What a row doesn't say, or says wrongly, is refused with a reason, and nothing is
 // left in the machine.
 func TestWhatCanNotBeBooted(t *testing.T) {
@@ -245,6 +335,9 @@ func TestWhatCanNotBeBooted(t *testing.T) {
 		"a kernel that is gone":  {func(m map[string]any) { m["deploy_kernel"] = "/files/nowhere" }, faults.Invalid, "Got HTTP code 404 instead of 200"},
 		"a file of this machine": {func(m map[string]any) { m["deploy_kernel"] = "file:///etc/passwd" }, faults.Invalid, "Validation of image href file:///etc/passwd failed"},
 		"an address not allowed": {func(m map[string]any) { m["deploy_kernel"] = "http://169.254.169.254/" }, faults.Forbidden, "not allowed"},
+		"an image that is gone":  {func(m map[string]any) { m["deploy_kernel"] = "11111111-2222-4333-8444-555555555509" }, faults.NotFound, "could not be found"},
+		"another's image":        {func(m map[string]any) { m["deploy_ramdisk"] = "glance://" + anotherImage }, faults.NotFound, "could not be found"},
+		"no image of Glance":     {func(m map[string]any) { m["bootloader"] = "glance://esp" }, faults.Invalid, "Invalid image href glance://esp."},
 		"nobody there":           {func(m map[string]any) { m["deploy_kernel"] = "http://127.0.0.1:1/" }, faults.Unavailable, "Failed to download image"},
 	} {
 		t.Run(name, func(t *testing.T) {

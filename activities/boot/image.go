@@ -14,9 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"holdfast.dev/activities/libvirt/images"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/openstack"
 )
 
 const (
@@ -62,11 +64,48 @@ func grub(told []string) string {
 	return fmt.Sprintf("set default=0\nset timeout=1\nmenuentry \"boot\" {\n    linux /vmlinuz %s\n    initrd /initrd\n}\n", strings.Join(told, " "))
 }
 
-// fetch reads a part from where it is into a file. Errors: Invalid, Unavailable.
-func (a *Activities) fetch(ctx context.Context, at, to string) (err error) {
-	if !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
-		return faults.New(faults.Invalid, "ImageRefValidationFailed", "Validation of image href %s failed, reason: this release boots what http and https URLs name", at)
+// fetch reads a part from where it is into a file. Errors: Invalid, NotFound, Unavailable.
+func (a *Activities) fetch(ctx context.Context, at, to string) error {
+	id, err := nodes.GlanceImage(at)
+	if err != nil {
+		return err
 	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("make a boot image: %w", err)
+	}
+	if id != "" {
+		err = a.fetchImage(ctx, id, f)
+	} else {
+		err = a.fetchURL(ctx, at, f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// fetchImage reads one that Glance has.
+func (a *Activities) fetchImage(ctx context.Context, id string, to io.Writer) error {
+	image, err := a.Glance.LentImageFile(ctx, id)
+	if err != nil {
+		return err
+	}
+	if image.Size > maxPart {
+		return faults.New(faults.Invalid, "ImageDownloadFailed", "Failed to download image %s, reason: it is larger than %d bytes", id, int64(maxPart))
+	}
+	ctx, done := context.WithTimeout(ctx, fetchTime)
+	defer done()
+	if err := a.images.Copy(ctx, source(id, image), to); err != nil {
+		return unread(ctx, id, err)
+	}
+	return nil
+}
+
+// source is an image of Glance as it is read.
+func source(id string, f openstack.ImageFile) images.Image {
+	return images.Image{ID: id, DiskFormat: f.DiskFormat, Size: f.Size, HashAlgo: f.HashAlgo, HashValue: f.HashValue, Checksum: f.Checksum, URL: f.URL, Token: f.Token}
+}
+
+// fetchURL reads one that has an address.
+func (a *Activities) fetchURL(ctx context.Context, at string, to io.Writer) (err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return faults.Wrap(err, faults.Invalid, "ImageRefValidationFailed", "Validation of image href %s failed, reason: it is no URL", at)
@@ -84,14 +123,10 @@ func (a *Activities) fetch(ctx context.Context, at, to string) (err error) {
 	case code != http.StatusOK:
 		return faults.New(faults.Invalid, "ImageRefValidationFailed", "Validation of image href %s failed, reason: Got HTTP code %d instead of 200 in response to GET request.", at, code)
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("make a boot image: %w", err)
+	if _, err := io.Copy(to, resp.Body); err != nil {
+		return unread(ctx, at, err)
 	}
-	if _, err := io.Copy(f, resp.Body); err != nil {
-		return errors.Join(unread(ctx, at, err), f.Close())
-	}
-	return f.Close()
+	return nil
 }
 
 func unread(ctx context.Context, at string, err error) error {

@@ -1,11 +1,12 @@
 package boot
 
-// The server of boot images: BMCs read them, who have no user's token; the name is
-// what lets them.
+// The server of boot images, and of what Glance has for the disks of nodes: BMCs and
+// ramdisks read them, who have no user's token; the name is what lets them.
 
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -13,9 +14,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/redact"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -27,6 +32,8 @@ const (
 	// and abandoned how old a folder is whose maker is gone.
 	sweepEvery = time.Minute
 	abandoned  = time.Hour
+	// serveTime is how long a ramdisk may take to read an image.
+	serveTime = 6 * time.Hour
 )
 
 // Serve serves the media until ctx ends, and removes those that no node is booted
@@ -54,7 +61,11 @@ func (a *Activities) Serve(ctx context.Context, listener net.Listener, log *slog
 
 func (a *Activities) serve(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || strings.ContainsAny(name, "/\\") || !strings.HasSuffix(name, ".iso") {
+	stem, image := strings.CutSuffix(name, nodes.ImageSuffix)
+	if image {
+		name = stem + nodes.MediumSuffix
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || strings.ContainsAny(name, "/\\") || !strings.HasSuffix(name, nodes.MediumSuffix) {
 		http.NotFound(w, r)
 		return
 	}
@@ -63,13 +74,73 @@ func (a *Activities) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the database doesn't answer", http.StatusServiceUnavailable)
 		return
 	}
-	if file == nil || file.Conductor != a.Conductor {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	switch {
+	case file != nil && image:
+		a.serveImage(w, r, file)
+	case file != nil && file.Conductor == a.Conductor:
+		http.ServeFile(w, r, filepath.Join(a.Dir, file.Name))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// serveImage passes on what Glance has for the disk of a node, while that is deployed; any
+// conductor does.
+func (a *Activities) serveImage(w http.ResponseWriter, r *http.Request, file *baremetal.BootFile) {
+	from, err := a.openImage(r, file)
+	switch f := faults.As(err); {
+	case err != nil && f.Kind == faults.NotFound:
 		http.NotFound(w, r)
 		return
+	case err != nil:
+		http.Error(w, "the image service doesn't answer", http.StatusServiceUnavailable)
+		return
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	http.ServeFile(w, r, filepath.Join(a.Dir, file.Name))
+	defer func() { _ = from.Close() }() // all of it that anybody wants has been read
+	if from.size > 0 {
+		w.Header().Set("Content-Length", strconv.FormatInt(from.size, 10))
+	}
+	if r.Method == http.MethodHead {
+		return
+	}
+	if _, err := io.Copy(w, from); err != nil {
+		panic(http.ErrAbortHandler) // whoever reads is to see that it isn't whole
+	}
 }
+
+// opened is an image that is being read.
+type opened struct {
+	io.ReadCloser
+	size int64
+}
+
+// openImage begins to read the image that a node is deployed with. Errors: NotFound,
+// Unavailable.
+func (a *Activities) openImage(r *http.Request, file *baremetal.BootFile) (*opened, error) {
+	ctx := r.Context()
+	n, err := baremetal.Nodes.Find(ctx, a.db.Pool, file.NodeUUID, false)
+	if err != nil {
+		return nil, err
+	}
+	info, err := nodes.InstanceInfo(a.box, n)
+	if err != nil {
+		return nil, err
+	}
+	id := info.GlanceImage()
+	if of, _, verb, _ := operations.ParseID(file.OperationID); id == "" || !slices.Contains(deploying, operations.Kind(string(of)+"."+verb)) {
+		return nil, faults.New(faults.NotFound, "ImageNotFound", "node %s is deployed with no image of Glance", n.UUID)
+	}
+	image, err := a.Glance.ImageFile(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	from, err := a.images.Open(ctx, source(id, image))
+	return &opened{from, image.Size}, err
+}
+
+// deploying are the operations that write images to nodes' disks.
+var deploying = []operations.Kind{operations.NodeDeploy, operations.NodeRebuild}
 
 // sweep removes files that no node is booted from, and what was left half-made.
 func (a *Activities) sweep(ctx context.Context) error {
@@ -93,7 +164,7 @@ func (a *Activities) sweep(ctx context.Context) error {
 			if err := errors.Join(err, os.RemoveAll(path)); err != nil {
 				return err
 			}
-		case strings.HasSuffix(e.Name(), ".iso") && !slices.Contains(known, e.Name()):
+		case strings.HasSuffix(e.Name(), nodes.MediumSuffix) && !slices.Contains(known, e.Name()):
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -85,6 +85,67 @@ func driveObject(drive *pyjson.Object) error {
 	return nil
 }
 
+// seen is an image of Glance that the caller has asked for, and what is wrong with it.
+type seen struct {
+	id    string
+	wrong error
+}
+
+// seeImage asks Glance for the image of a node that is to be deployed, in the caller's own
+// name: conductors see more than callers do. Errors: those of the node.
+func (a *API) seeImage(r *rest.Request, all *asked) error {
+	if a.Images == nil || all.verb != provision.VerbActive && all.verb != provision.VerbDeploy && all.verb != provision.VerbRebuild {
+		return nil
+	}
+	n, err := a.node(r, a.DB.Pool, "baremetal:node:set_provision_state")
+	if err != nil || !nodes.Ramdisk(n) {
+		return err
+	}
+	instance, err := nodes.InstanceInfo(a.Secrets, n)
+	if err != nil {
+		return err
+	}
+	if all.image.id = instance.GlanceImage(); all.image.id != "" {
+		all.image.wrong = a.judgeImage(r, instance, all.image.id)
+	}
+	return nil
+}
+
+// judgeImage says whether an image of Glance can be deployed by the caller. Errors:
+// Invalid, Unavailable.
+func (a *API) judgeImage(r *rest.Request, instance nodes.Info, id string) error {
+	image, err := a.Images.Image(r.Context(), r.Identity, id)
+	switch {
+	case faults.Is(err, faults.NotFound):
+		return invalid("Image %s can not be found.", id)
+	case err != nil:
+		return err
+	case image.Status != "active":
+		return faults.New(faults.Invalid, "ImageUnacceptable", "Image %s is unacceptable: The image is required to be in an active state.", id)
+	}
+	properties := map[string]any{}
+	for name, value := range image.Properties {
+		properties[name] = value
+	}
+	return instance.FitsImage(properties)
+}
+
+// fits says whether that is the image of a node. Errors: those that it was seen with, and
+// Conflict: the node has another one by now.
+func (s seen) fits(a *API, n *baremetal.Node) error {
+	if a.Images == nil || !nodes.Ramdisk(n) {
+		return nil
+	}
+	instance, err := nodes.InstanceInfo(a.Secrets, n)
+	if err != nil {
+		return err
+	}
+	if id := instance.GlanceImage(); id != s.id {
+		return faults.New(faults.Conflict, "ClientSideError", "The image of node %s was changed meanwhile; try again", n.UUID)
+	}
+	return s.wrong
+}
+
 // deploy has an image written to a node, rebuild to one that has an instance.
 func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
 	return a.deploys(r, tx, n, all, provision.EventDeploy, operations.NodeDeploy)
@@ -109,6 +170,9 @@ func (a *API) deploys(r *rest.Request, tx store.Tx, n *baremetal.Node, all *aske
 		return begun{}, err
 	}
 	err = a.mayDeploy(n)
+	if err == nil {
+		err = all.image.fits(a, n)
+	}
 	var due []provision.Step
 	if err == nil {
 		due, err = a.deployment(r, tx, n, given)

@@ -2,10 +2,12 @@ package baremetal_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
@@ -42,7 +44,9 @@ func TestDeployments(t *testing.T) {
 		image(`{"image_source": "http://192.0.2.9/i.raw", "image_checksum": "`+sum+`", "image_type": "moon"}`),
 		ask("1.115", `{"target": "active"}`, 400, wrong(`Invalid image_type "moon", valid are partition, whole-disk`)),
 		image(`{"image_source": "file:///etc/passwd", "image_checksum": "`+sum+`"}`),
-		ask("1.115", `{"target": "active"}`, 400, wrong("Validation of image href file:///etc/passwd failed, reason: this release deploys what http and https URLs name")),
+		ask("1.115", `{"target": "active"}`, 400, wrong("Validation of image href file:///etc/passwd failed, reason: this release reads images of Glance and those that http and https URLs name")),
+		image(`{"image_source": "glance://moon"}`),
+		ask("1.115", `{"target": "active"}`, 400, wrong("Invalid image href glance://moon.")),
 		image(`{"image_source": "http://192.0.2.9/i.raw", "image_checksum": "`+sum+`", "traits": {"CUSTOM_T": true}}`),
 		ask("1.115", `{"target": "active"}`, 400, wrong(fmt.Sprintf("Error parsing traits from Node %s instance_info field. A list of strings is expected.", id))),
 		image(`{"image_source": "http://192.0.2.9/i.raw", "image_checksum": "`+sum+`", "traits": ["CUSTOM_T"]}`),
@@ -83,6 +87,36 @@ func (c *cloud) deployable(name string) string {
 		"instance_info": {"image_source": "http://192.0.2.9/i.raw", "image_checksum": "`+strings.Repeat("ab", 32)+`"}}`)
 	c.set(id, "provision_state", "available")
 	return id
+}
+
+// An image of Glance is one that the caller sees, active, and a whole disk's.
+func TestImagesOfGlance(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.conductor("conductor-1", "")
+	id := c.deployable("n")
+	const image = "11111111-2222-4333-8444-555555555501"
+	c.play(step{"root", "1.115", "PATCH", "/v1/nodes/n", `[{"op": "replace", "path": "/instance_info", "value": {"image_source": "glance://` + image + `"}}]`, 200, ""})
+	for _, r := range []struct {
+		seen  map[string]*openstack.Image
+		fault string
+	}{
+		{nil, "Image " + image + " can not be found."},
+		{map[string]*openstack.Image{"bob " + image: {Status: "active"}}, "Image " + image + " can not be found."},
+		{map[string]*openstack.Image{"root " + image: {Status: "queued"}}, "Image " + image + " is unacceptable: The image is required to be in an active state."},
+		{map[string]*openstack.Image{"root " + image: {Status: "active", Properties: map[string]string{"img_type": "partition"}}}, "image_type partition: this release deploys whole-disk images"},
+		{map[string]*openstack.Image{"root " + image: {Status: "active", Properties: map[string]string{"kernel_id": image}}}, "image_type partition: this release deploys whole-disk images"},
+	} {
+		clear(c.images)
+		maps.Copy(c.images, r.seen)
+		if got := c.verb(id, `{"target": "active"}`); got.status != 400 || got.fault != fmt.Sprintf("Failed to validate deploy or power info for node %s: %s", id, r.fault) {
+			t.Errorf("%v: %d %q", r.seen, got.status, got.fault)
+		}
+	}
+	c.images["root "+image] = &openstack.Image{Status: "active", Properties: map[string]string{"img_type": "whole-disk", "kernel_id": image}}
+	if got := c.verb(id, `{"target": "active"}`); got.status != 202 {
+		t.Errorf("%d %q", got.status, got.fault)
+	}
 }
 
 // The steps that a request gives for a deployment are refused in the original's words.

@@ -23,6 +23,8 @@ type asked struct {
 	configDrive                           any
 	runbook, rescuePassword               *string
 	disableRamdisk                        *bool
+	// image is what the caller sees of the node's image, if Glance has it.
+	image seen
 }
 
 func readAsked(r *rest.Request) (*asked, error) {
@@ -81,6 +83,9 @@ func readAsked(r *rest.Request) (*asked, error) {
 func (a *API) setProvision(r *rest.Request) (*rest.Response, error) {
 	all, err := readAsked(r)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.seeImage(r, all); err != nil {
 		return nil, err
 	}
 	var begun begun

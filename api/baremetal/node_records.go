@@ -141,8 +141,8 @@ func (a *API) showBIOS(r *rest.Request) (*rest.Response, error) {
 	return rest.JSON(map[string]any{name: biosView(r, n.UUID, settings[i], nil)}), nil
 }
 
-// identity is the version that knows who made a component.
-const identity = 114
+// makerSince is the version that knows who made a component.
+const makerSince = 114
 
 // listFirmware answers GET /nodes/{node}/firmware.
 func (a *API) listFirmware(r *rest.Request) (*rest.Response, error) {
@@ -156,7 +156,7 @@ func (a *API) listFirmware(r *rest.Request) (*rest.Response, error) {
 		}
 	}
 	if slices.Sort(tooNew); len(tooNew) > 0 {
-		return nil, invalid("Fields %s are not allowed in this API version. They require at least API version 1.%d.", strings.Join(tooNew, ", "), identity)
+		return nil, invalid("Fields %s are not allowed in this API version. They require at least API version 1.%d.", strings.Join(tooNew, ", "), makerSince)
 	}
 	wanted, err := firmwareResource.shown(r, false)
 	if err != nil {

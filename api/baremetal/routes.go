@@ -3,6 +3,7 @@ package baremetal
 // The table of operations (contracts/baremetal/operations.json).
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
 )
@@ -38,10 +41,17 @@ type API struct {
 	// PowerTimeout is how long a node may take to come to another power, and
 	// SoftPowerTimeout how long its own system may, where a request says nothing.
 	PowerTimeout, SoftPowerTimeout time.Duration
+	// Images tells of Glance's images in callers' own names; nil asks nobody.
+	Images Images
 	// AutomatedClean has nodes cleaned before they are available that don't say.
 	AutomatedClean bool
 	// MaxPageSize is the most rows on a page.
 	MaxPageSize int
+}
+
+// Images tells of an image as a caller sees it (internal/openstack).
+type Images interface {
+	Image(ctx context.Context, who identity.Identity, id string) (*openstack.Image, error)
 }
 
 // Starter starts operations after the commit.

@@ -20,7 +20,10 @@ import (
 	"holdfast.dev/api/baremetal"
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
@@ -65,6 +68,17 @@ type cloud struct {
 	door *door
 	box  *secrets.Box
 	bmcs *bmcs
+	images
+}
+
+// images are those of Glance that callers see.
+type images map[string]*openstack.Image
+
+func (i images) Image(_ context.Context, who identity.Identity, id string) (*openstack.Image, error) {
+	if image := i[who.UserID+" "+id]; image != nil {
+		return image, nil
+	}
+	return nil, faults.New(faults.NotFound, "NotFound", "there is no such images")
 }
 
 // bmcs answer for the conductors.
@@ -100,9 +114,10 @@ func newCloud(t *testing.T, types ...string) *cloud {
 		t.Fatal(err)
 	}
 	at, answers := &door{}, &bmcs{said: map[string]string{}}
-	api := &baremetal.API{DB: db, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
+	seen := images{}
+	api := &baremetal.API{DB: db, Images: seen, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
 		Engine: engine.New(db, rows.Locks()), Starter: at, Conductors: answers, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
-	c := &cloud{t: t, db: db, door: at, box: box, bmcs: answers}
+	c := &cloud{t: t, db: db, door: at, box: box, bmcs: answers, images: seen}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{
 			"root":   {UserID: "root", SystemScope: "all", Roles: []string{"admin"}},

@@ -17,8 +17,8 @@ import (
 )
 
 // TestTheDevelopmentCloud is what `holdfast dev --baremetal` says that one can do with
-// it: its nodes are enrolled by the file that it wrote, and one is deployed, rescued
-// and undeployed, by the real command line.
+// it: its nodes are enrolled by the file that it wrote, and one is deployed, rebuilt with an
+// image of its Glance, rescued and undeployed, by the real command line.
 func TestTheDevelopmentCloud(t *testing.T) {
 	binary, err := cloud.Binary()
 	if err != nil {
@@ -54,7 +54,7 @@ func TestTheDevelopmentCloud(t *testing.T) {
 	}
 	openstack := func(args ...string) []byte {
 		t.Helper()
-		cmd := exec.Command(venv.Program(t, "clients", "openstack"), append([]string{"baremetal"}, args...)...)
+		cmd := exec.Command(venv.Program(t, "clients", "openstack"), args...)
 		cmd.Env = append(os.Environ(), "OS_CLIENT_CONFIG_FILE="+told.Clouds, "OS_CLOUD=admin", "HOME="+t.TempDir())
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
@@ -64,19 +64,33 @@ func TestTheDevelopmentCloud(t *testing.T) {
 		}
 		return text
 	}
-	openstack("create", told.Nodes)
+	baremetal := func(args ...string) []byte {
+		t.Helper()
+		return openstack(append([]string{"baremetal"}, args...)...)
+	}
+	baremetal("create", told.Nodes)
 	var nodes []map[string]any
-	if err := json.Unmarshal(openstack("node", "list", "-f", "json"), &nodes); err != nil || len(nodes) != 2 {
+	if err := json.Unmarshal(baremetal("node", "list", "-f", "json"), &nodes); err != nil || len(nodes) != 2 {
 		t.Fatalf("%v, %v", nodes, err)
 	}
-	openstack("node", "manage", "node-2", "--wait", "60")
-	openstack("node", "provide", "node-2", "--wait", "120")
+	baremetal("node", "manage", "node-2", "--wait", "60")
+	baremetal("node", "provide", "node-2", "--wait", "120")
 	set := []string{"node", "set", "node-2"}
 	for name, value := range told.Instance {
 		set = append(set, "--instance-info", name+"="+value)
 	}
-	openstack(set...)
-	openstack("node", "deploy", "node-2", "--wait", "120")
-	openstack("node", "rescue", "node-2", "--rescue-password", "s3cret", "--wait", "120")
-	openstack("node", "undeploy", "node-2", "--wait", "120")
+	baremetal(set...)
+	baremetal("node", "deploy", "node-2", "--wait", "120")
+	disk := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(disk, bytes.Repeat([]byte("another disk"), 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var image struct{ ID string }
+	if err := json.Unmarshal(openstack("image", "create", "--disk-format", "raw", "--file", disk, "disk", "-f", "json"), &image); err != nil {
+		t.Fatal(err)
+	}
+	baremetal("node", "set", "node-2", "--instance-info", "image_source="+image.ID)
+	baremetal("node", "rebuild", "node-2", "--wait", "120")
+	baremetal("node", "rescue", "node-2", "--rescue-password", "s3cret", "--wait", "120")
+	baremetal("node", "undeploy", "node-2", "--wait", "120")
 }

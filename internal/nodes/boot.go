@@ -105,6 +105,21 @@ func (i Info) appended(text, usual string) ([]string, error) {
 	return words, nil
 }
 
+// What is served for a node has an unguessable name: MediumSuffix is the end of that of its
+// ramdisk's medium, and ImageSuffix of that of what Glance has for its disk.
+const (
+	MediumSuffix = ".iso"
+	ImageSuffix  = ".img"
+)
+
+// ServedAt is where the medium of a name is served.
+func ServedAt(url, name string) string { return strings.TrimSuffix(url, "/") + "/" + name }
+
+// ImageAt is where the image is served of a node whose medium has a name.
+func ImageAt(url, medium string) string {
+	return ServedAt(url, strings.TrimSuffix(medium, MediumSuffix)+ImageSuffix)
+}
+
 // agentKeys are what is known of a node's ramdisk while it runs.
 var agentKeys = []string{"agent_url", "agent_version", "agent_last_heartbeat", "agent_verify_ca", "agent_status", "agent_status_message"}
 

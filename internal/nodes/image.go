@@ -12,7 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
@@ -21,12 +24,60 @@ import (
 // imageTypes are what an image may say that it is.
 var imageTypes = []string{"partition", "whole-disk"}
 
-// partitionKeys say of an image that it is one partition, to be started by a kernel
-// beside it.
-var partitionKeys = []string{"kernel", "ramdisk"}
+// GlanceImage is the id of an image that a reference has Glance have; empty for one that
+// has an address. Errors: Invalid, it is neither.
+func GlanceImage(href string) (id string, err error) {
+	id, named := strings.CutPrefix(href, "glance://")
+	if of, err := uuid.Parse(path.Base(id)); err == nil && (named || id == path.Base(id)) {
+		return of.String(), nil
+	}
+	if named {
+		return "", faults.New(faults.Invalid, "InvalidImageRef", "Invalid image href %s.", href)
+	}
+	at, err := url.Parse(href)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return "", faults.New(faults.Invalid, "ImageRefValidationFailed", "Validation of image href %s failed, reason: this release reads images of Glance and those that http and https URLs name", href)
+	}
+	return "", nil
+}
 
-// MayDeploy says whether the image can be deployed, in the original's order. Errors:
-// Invalid.
+// GlanceImage is the id of the instance's image, if Glance has it; empty otherwise, and for
+// none.
+func (i Info) GlanceImage() string {
+	id, err := GlanceImage(i.text("image_source"))
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// WholeDisk says whether the image is that of a whole disk, and not of one partition;
+// properties are those that Glance has of it, if that has it.
+func (i Info) WholeDisk(properties map[string]any) bool {
+	kind := i.text("image_type")
+	if of, _ := properties["img_type"].(string); kind == "" {
+		kind = of
+	}
+	has := func(name string) bool { return properties[name] != nil && properties[name] != "" }
+	switch {
+	case kind != "":
+		return kind != "partition"
+	case i.GlanceImage() != "":
+		return !has("kernel_id") && !has("ramdisk_id")
+	}
+	return !i.given("kernel") && !i.given("ramdisk")
+}
+
+// FitsImage says whether an image that Glance has can be deployed. Errors: Invalid.
+func (i Info) FitsImage(properties map[string]any) error {
+	if !i.WholeDisk(properties) {
+		return i.invalid("image_type partition: this release deploys whole-disk images")
+	}
+	return nil
+}
+
+// MayDeploy says whether the image can be deployed, as far as the row tells, in the
+// original's order. Errors: Invalid.
 func (i Info) MayDeploy() error {
 	source := i.text("image_source")
 	if source == "" {
@@ -36,18 +87,20 @@ func (i Info) MayDeploy() error {
 	if kind != "" && !slices.Contains(imageTypes, kind) {
 		return i.invalid("Invalid image_type \"%s\", valid are %s", kind, strings.Join(imageTypes, ", "))
 	}
-	at, err := url.Parse(source)
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return i.invalid("Validation of image href %s failed, reason: this release deploys what http and https URLs name", source)
+	id, err := GlanceImage(source)
+	switch {
+	case err != nil:
+		return err
+	case id != "" && kind == "":
+		return nil // Glance knows the rest
+	case id != "":
+		return i.FitsImage(nil)
 	}
 	algo, value := i.text("image_os_hash_algo"), i.text("image_os_hash_value")
 	if (algo == "") != (value == "") || value == "" && i.text("image_checksum") == "" {
 		return i.missing("image_source's \"image_checksum\", or \"image_os_hash_algo\" and \"image_os_hash_value\" must be provided in instance_info for node %s", i.node.UUID)
 	}
-	if kind == "partition" || slices.ContainsFunc(partitionKeys, i.given) {
-		return i.invalid("image_type partition: this release deploys whole-disk images")
-	}
-	return nil
+	return i.FitsImage(nil)
 }
 
 // Traits are those that the instance is to have: deploy templates are called by them.
@@ -88,14 +141,20 @@ func (i Info) missing(format string, args ...any) error {
 }
 
 // ImageInfo is what a ramdisk is told of the image (contracts: agent-protocol.json,
-// image_info); driver is the node's driver_info, which may name proxies.
-func (i Info) ImageInfo(driver Info) map[string]any {
+// image_info); driver is the node's driver_info, which may name proxies. If Glance has the
+// image, file is what that knows of it, and its URL where the ramdisk reads it.
+func (i Info) ImageInfo(driver Info, file *openstack.ImageFile) map[string]any {
 	source := i.text("image_source")
 	image := map[string]any{"id": path.Base(source), "urls": []string{source}, "disk_format": i.get("image_disk_format"), "container_format": i.get("image_container_format"),
 		"stream_raw_images": true, "node_uuid": i.node.UUID}
-	for to, from := range map[string]string{"checksum": "image_checksum", "os_hash_algo": "image_os_hash_algo", "os_hash_value": "image_os_hash_value"} {
-		if value := i.text(from); value != "" {
-			image[to] = value
+	sums := map[string]string{"checksum": i.text("image_checksum"), "os_hash_algo": i.text("image_os_hash_algo"), "os_hash_value": i.text("image_os_hash_value")}
+	if file != nil {
+		image["urls"], image["disk_format"], image["container_format"] = []string{file.URL}, file.DiskFormat, file.ContainerFormat
+		sums = map[string]string{"checksum": file.Checksum, "os_hash_algo": file.HashAlgo, "os_hash_value": file.HashValue}
+	}
+	for name, value := range sums {
+		if value != "" {
+			image[name] = value
 		}
 	}
 	if secret := i.text("image_request_authorization_secret"); secret != "" {

@@ -93,7 +93,7 @@ func TestCompanions(t *testing.T) {
 		id := glance.Want(201, token, "POST", "/v2/images", `{"name": "i", "disk_format": "raw", "container_format": "bare", "min_ram": 64, "min_disk": 2, "hw_disk_bus": "scsi"}`).TextAt("id")
 		upload(t, cloud.Image+"/v2/images/"+id+"/file", token, "data")
 		file, err := session.ImageFile(t.Context(), id)
-		if err != nil || file.DiskFormat != "raw" || file.Size != 4 || file.HashAlgo != "sha512" || len(file.HashValue) != 128 || len(file.Checksum) != 32 {
+		if err != nil || file.DiskFormat != "raw" || file.Size != 4 || file.ContainerFormat != "bare" || file.Properties["hw_disk_bus"] != "scsi" || file.HashAlgo != "sha512" || len(file.HashValue) != 128 || len(file.Checksum) != 32 {
 			t.Fatalf("%+v, %v", file, err)
 		}
 		if got := fetch(t, file.URL, file.Token); got != "data" {
@@ -106,6 +106,26 @@ func TestCompanions(t *testing.T) {
 		_, stranger := caller.Image(t.Context(), other, id)
 		_, gone := session.ImageFile(t.Context(), absent)
 		missing(t, stranger, gone)
+	})
+	t.Run("image that is lent", func(t *testing.T) {
+		glance := cloud.At(t, cloud.Image)
+		admin, _, _ := cloud.Login(t, "admin")
+		_, _, service := cloud.Login(t, "holdfast")
+		lent := func(token, visibility string) string {
+			return glance.Want(201, token, "POST", "/v2/images", `{"name": "i", "disk_format": "raw", "container_format": "bare", "visibility": "`+visibility+`"}`).TextAt("id")
+		}
+		public, private, shared, unshared := lent(admin, "public"), lent(token, "private"), lent(token, "shared"), lent(token, "shared")
+		glance.Want(200, token, "POST", "/v2/images/"+shared+"/members", `{"member": "`+service+`"}`)
+		own := glance.Want(201, admin, "POST", "/v2/images", `{"name": "i", "disk_format": "raw", "container_format": "bare", "visibility": "private", "owner": "`+service+`"}`).TextAt("id")
+		for _, id := range []string{public, shared, own} {
+			if _, err := session.LentImageFile(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		}
+		_, hidden := session.LentImageFile(t.Context(), private)
+		_, others := session.LentImageFile(t.Context(), unshared)
+		_, gone := session.LentImageFile(t.Context(), absent)
+		missing(t, hidden, others, gone)
 	})
 	t.Run("network", func(t *testing.T) {
 		neutron := cloud.At(t, cloud.Network)

@@ -41,9 +41,9 @@ const (
 	downloadTime = 18 * time.Minute
 )
 
-// NewDownload reads images from wherever the deployment's Glance is.
-func NewDownload() *Download {
-	return &Download{netguard.Policy{Use: "image download", MaxBody: maxImage, Timeout: downloadTime}.Client()}
+// NewDownload reads images from wherever the deployment's Glance is, each within a time.
+func NewDownload(longest time.Duration) *Download {
+	return &Download{netguard.Policy{Use: "image download", MaxBody: maxImage, Timeout: longest}.Client()}
 }
 
 // Open asks Glance for the image's data.
@@ -81,6 +81,24 @@ func (d *Download) Open(ctx context.Context, image Image) (io.ReadCloser, error)
 	return nil, faults.New(faults.Unavailable, "ImageService", "the image service answered %s", resp.Status)
 }
 
+// Copy reads an image's data, and checks that it is what Glance knows.
+func (d *Download) Copy(ctx context.Context, image Image, into io.Writer) (err error) {
+	from, err := d.Open(ctx, image)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	sum, want := sumOf(image)
+	if sum != nil {
+		into = io.MultiWriter(into, sum)
+	}
+	n, err := io.Copy(into, from)
+	if err != nil {
+		return err
+	}
+	return check(image, sum, want, n)
+}
+
 // Glance is the deployment's: the API says over the host link what an image is,
 // and the bytes come from Glance itself.
 type Glance struct {
@@ -89,7 +107,7 @@ type Glance struct {
 }
 
 // NewGlance makes the source of a host.
-func NewGlance(link *hostlink.Client) *Glance { return &Glance{NewDownload(), link} }
+func NewGlance(link *hostlink.Client) *Glance { return &Glance{NewDownload(downloadTime), link} }
 
 // Image asks the API.
 func (g *Glance) Image(ctx context.Context, serverID string) (Image, error) {

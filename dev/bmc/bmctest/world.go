@@ -3,6 +3,7 @@ package bmctest
 // World: a node over a simulated machine, for those who test what conductors do.
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"testing"
@@ -28,6 +29,8 @@ type World struct {
 	Service *sim.Service
 	Machine *sim.Machine
 	Node    *baremetal.Node
+	// Kind is what the operation is for; empty is a change of power.
+	Kind operations.Kind
 	// Fence is the operation's.
 	Fence steps.Fence
 }
@@ -76,7 +79,7 @@ func Engine(db *store.DB) *engine.Engine { return engine.New(db, baremetal.Locks
 func (w *World) Begin() {
 	w.Helper()
 	computetest.InTx(w.T, w.DB, func(tx store.Tx) error {
-		accepted, err := w.Engine.Accept(w.Context(), tx, engine.Request{Kind: operations.NodePower, ResourceID: w.Node.UUID})
+		accepted, err := w.Engine.Accept(w.Context(), tx, engine.Request{Kind: cmp.Or(w.Kind, operations.NodePower), ResourceID: w.Node.UUID})
 		if err == nil {
 			err = baremetal.Reserve(w.Context(), tx, w.Node.UUID, "conductor-1")
 		}
