@@ -151,6 +151,11 @@ func TestRebuildAnswers(t *testing.T) {
 	if err != nil || server.Name != "anew" || server.ImageID != newer || boot.AdminPassword != "seekr3t" || boot.KeyName != "key" || string(boot.UserData) != "hello" || len(boot.RandomSeed) == 0 {
 		t.Errorf("at its start the guest is told %+v of %+v (%v)", boot, server, err)
 	}
+	c.settle(id, "active")
+	status, body, _ = c.ask("alice+", "2.94", "POST", "/servers/"+id+"/action", `{"rebuild": {"imageRef": "`+newer+`", "key_name": null, "user_data": null}}`)
+	if status != 202 || body["server"].(map[string]any)["user_data"] != nil || body["server"].(map[string]any)["key_name"] != nil {
+		t.Errorf("key and user data taken away: %d %v", status, body)
+	}
 	for version, fields := range map[string][]string{"2.1": {}, "2.54": {"key_name"}, "2.57": {"key_name", "user_data"}} {
 		c.settle(id, "active")
 		_, body, _ := c.ask("alice+", version, "POST", "/servers/"+id+"/action", `{"rebuild": {"imageRef": "`+newer+`"}}`)

@@ -48,6 +48,8 @@ def is_uuid(value):
 
 
 def is_base64(value):
+    if not isinstance(value, str):
+        return True
     try:
         base64.decodebytes(value.encode())
     except Exception:
@@ -56,6 +58,8 @@ def is_base64(value):
 
 
 def is_regex(value):
+    if not isinstance(value, str):
+        return True
     try:
         return bool(value) and bool(re.compile(value))
     except Exception:

@@ -37,8 +37,8 @@ func onlyStrs(accepts func(string) bool) func(any) bool {
 var formats = map[string]format{
 	"uuid":      {accepts: strs(isUUID)},
 	"date-time": {accepts: strs(func(s string) bool { return dateTime.MatchString(s) })},
-	"base64":    {accepts: onlyStrs(isBase64)},
-	"regex":     {accepts: onlyStrs(isRegex)},
+	"base64":    {accepts: strs(isBase64)},
+	"regex":     {accepts: strs(isRegex)},
 	"ipv4":      {accepts: strs(isIPv4)},
 	"ipv6":      {accepts: strs(isIPv6)},
 	"name": {onlyStrs(func(s string) bool { return IsName(s, "") && isTrimmed(s) }),

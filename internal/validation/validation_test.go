@@ -52,6 +52,19 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// Formats are of strings: what else a schema allows, null first of all, passes. Those of
+// names are the exception, as in the original.
+func TestFormatsOfWhatIsNoString(t *testing.T) {
+	t.Parallel()
+	for name, f := range formats {
+		for _, v := range []any{nil, 1.5, true, []any{}} {
+			if got, want := f.accepts(v), !strings.Contains(name, "name"); got != want {
+				t.Errorf("%s takes %v: %t", name, v, got)
+			}
+		}
+	}
+}
+
 func TestPatternsAsPython(t *testing.T) {
 	t.Parallel()
 	for _, k := range []struct {
