@@ -207,7 +207,8 @@ type ServerOutcome struct {
 	PowerState *int    `json:"power_state,omitempty"`
 	// Host is the id of the host; a pointer to "" takes the server off its host.
 	Host *string `json:"host,omitempty"`
-	// Launched sets launched_at, Deleted sets deleted_at and frees the quota.
+	// Launched says that a guest was made, here or elsewhere or with other disks:
+	// launched_at is now. Deleted sets deleted_at and frees the quota.
 	Launched bool `json:"launched,omitempty"`
 	Deleted  bool `json:"deleted,omitempty"`
 	// Shelved begins or ends a server's time on the shelf; nil leaves it.

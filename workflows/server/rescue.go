@@ -75,7 +75,7 @@ func rescue(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err != nil {
 		return notRescued(s, err)
 	}
-	return &steps.ServerOutcome{VMState: new(vmRescued), PowerState: &found.PowerState}, nil
+	return &steps.ServerOutcome{VMState: new(vmRescued), PowerState: &found.PowerState, Launched: true}, nil
 }
 
 // notRescued takes the rescue back and says what is true then.

@@ -89,7 +89,7 @@ func resize(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &steps.ServerOutcome{VMState: new(vmResized), PowerState: &found.PowerState, Host: &dest,
+	return &steps.ServerOutcome{VMState: new(vmResized), PowerState: &found.PowerState, Host: &dest, Launched: true,
 		Migration: &steps.MigrationOutcome{Status: moveFinished, Flavor: steps.NewSize, Leftover: true}}, nil
 }
 

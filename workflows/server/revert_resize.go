@@ -130,7 +130,7 @@ func leave(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err := s.Step(operations.StepLeave, pass); err != nil {
 		return nil, err
 	}
-	now := &steps.ServerOutcome{VMState: &m.OldVMState, Host: &m.Source,
+	now := &steps.ServerOutcome{VMState: &m.OldVMState, Host: &m.Source, Launched: true,
 		Migration: &steps.MigrationOutcome{Status: moveReverted, Flavor: steps.OldSize}}
 	guest := operations.Effect{Kind: operations.EffectGuest, Ref: s.Begun.ResourceID, Host: dest}
 	if dest == m.Source {

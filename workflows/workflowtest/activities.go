@@ -188,6 +188,12 @@ func (w *World) settle(settlements []steps.Settlement) {
 	}
 }
 
+// launches are the kinds of operations that make a guest: when one is done, the
+// time that its server was launched at is new. One that recovers another ends as
+// that would have.
+var launches = []operations.Kind{operations.ServerBuild, operations.ServerRebuild, operations.ServerEvacuate, operations.ServerUnshelve,
+	operations.ServerResize, operations.ServerMigrate, operations.ServerRevertResize, operations.ServerRescue}
+
 func (r records) Finish(_ context.Context, in steps.FinishIn) (steps.FinishOut, error) {
 	w := r.w
 	return act(w, "records.Finish", "", func() (steps.FinishOut, error) {
@@ -212,6 +218,9 @@ func (r records) Finish(_ context.Context, in steps.FinishIn) (steps.FinishOut, 
 			w.Ledger[i].State = operations.Passed
 		}
 		if spec.Exclusive {
+			if o := in.Server; o != nil && in.Result == operations.ResultDone && w.Op.Kind != operations.ServerRecover && o.Launched != slices.Contains(launches, w.Op.Kind) {
+				w.broke("%s says that a guest was made: %t", w.Op.Kind, o.Launched)
+			}
 			w.publish(in.Server)
 		} else if in.Server != nil {
 			w.broke("%s says what the server is", w.Op.Kind)

@@ -56,7 +56,7 @@ func PublishServer(ctx context.Context, tx store.Tx, id string, o steps.ServerOu
 				shelved_at    = CASE WHEN $6 OR $10 AND NOT $11 THEN NULL WHEN $10 THEN COALESCE(shelved_at, now()) ELSE shelved_at END,
 				shelved_image_id = CASE WHEN $6 THEN '' WHEN $10 THEN $12 ELSE shelved_image_id END,
 				progress      = 0,
-				launched_at   = CASE WHEN $5 THEN COALESCE(launched_at, now()) ELSE launched_at END,
+				launched_at   = CASE WHEN $5 THEN now() ELSE launched_at END,
 				deleted_at    = CASE WHEN $6 THEN now() END,
 				soft_deleted_at = CASE WHEN NOT $6 AND COALESCE($2, vm_state) = 'soft-delete' THEN COALESCE(soft_deleted_at, now()) END,
 				terminated_at = CASE WHEN $6 THEN now() ELSE terminated_at END,

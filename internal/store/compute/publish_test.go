@@ -40,10 +40,14 @@ func TestPublishing(t *testing.T) {
 		t.Errorf("built: %+v", built)
 	}
 
-	// Nil fields stay, and the first launch is the one that counts.
-	publish(t, db, id, steps.ServerOutcome{PowerState: pointer(4), Launched: true}, nil)
+	// Nil fields stay, and a guest that is made anew is launched anew.
+	publish(t, db, id, steps.ServerOutcome{PowerState: pointer(4)}, nil)
 	if s := get(); s.VMState != servers.VMActive || s.PowerState != servers.PowerShutdown || s.HostID != host || !s.LaunchedAt.Equal(*built.LaunchedAt) {
 		t.Errorf("after an outcome that says little: %+v", s)
+	}
+	publish(t, db, id, steps.ServerOutcome{Launched: true}, nil)
+	if s := get(); !s.LaunchedAt.After(*built.LaunchedAt) {
+		t.Errorf("made anew, it was launched at %v, at first at %v", s.LaunchedAt, built.LaunchedAt)
 	}
 
 	publish(t, db, id, steps.ServerOutcome{VMState: pointer("error"), Host: pointer("")}, &steps.Fault{HTTPCode: 500, Message: "first"})
