@@ -51,6 +51,17 @@ func TestWhatIsDue(t *testing.T) {
 	}
 }
 
+// A ramdisk that is at work when it is asked what it has is asked again.
+func TestOneThatIsAtWorkIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wants(`[]`)
+	w.Machine.MisbehaveAgent(sim.Busy, sim.Busy)
+	if out, err := w.activities(w.DB).CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence}); err != nil || len(out.Steps) < 2 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // What a user asks for is held against what the ramdisk has, and told with its
 // arguments, which are in the row alone.
 func TestWhatIsAsked(t *testing.T) {

@@ -94,8 +94,11 @@ func (c *client) run(ctx context.Context, name string, params any, wait bool) (*
 	return done, err
 }
 
+// busy is the code of the verdict on a ramdisk that is at work.
+const busy = "AgentInProgress"
+
 // do makes one request. Errors: Invalid, what is at the address isn't the ramdisk or
-// refuses; Conflict (code AgentInProgress), it is at work; Unavailable.
+// refuses; Unavailable, also (code AgentInProgress) while it is at work.
 func (c *client) do(ctx context.Context, method, path string, query url.Values, body, answer any) error {
 	var sent io.Reader
 	if body != nil {
@@ -154,7 +157,7 @@ func refused(status int, text []byte) error {
 	why := bounded(said.Faultstring)
 	switch {
 	case status == http.StatusConflict || strings.Contains(strings.ToLower(why), "agent is busy"):
-		return faults.New(faults.Conflict, "AgentInProgress", "Agent is presently executing a command. Error %s", why)
+		return faults.New(faults.Unavailable, busy, "Agent is presently executing a command. Error %s", why)
 	case status >= 500:
 		return faults.New(faults.Unavailable, "AgentAPIError", "Agent API returned HTTP status code %d with error: %s", status, why)
 	}

@@ -39,7 +39,7 @@ func (a *Activities) offered(ctx context.Context, fence steps.Fence, phase steps
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.client.run(ctx, fmt.Sprintf("%s.get_%s_steps", phase, phase), params, true)
+	done, err := s.answered(ctx, fmt.Sprintf("%s.get_%s_steps", phase, phase), params)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +64,20 @@ func (a *Activities) offered(ctx context.Context, fence steps.Fence, phase steps
 			fmt.Sprintf("agent_cached_%s_steps", phase): byInterface, "hardware_manager_version": said["hardware_manager_version"],
 		})
 	})
+}
+
+// answered is what a ramdisk says when it is asked something. One that is at work, be it
+// at the answer to a conductor that is gone, is asked again.
+func (s *session) answered(ctx context.Context, name string, params any) (*command, error) {
+	for until := time.Now().Add(s.Patience); ; {
+		done, err := s.client.run(ctx, name, params, true)
+		if err == nil || faults.As(err).Code != busy || time.Now().After(until) {
+			return done, err
+		}
+		if err := s.Wait(ctx, s.Poll); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // readSteps checks what hardware managers offer, and gives it in the order of the
@@ -138,7 +152,7 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 		begun.Status = hasDone // what else there is to say it can't be asked any more
 	}
 	if err != nil {
-		if faults.As(err).Code == "AgentInProgress" {
+		if faults.As(err).Code == busy {
 			return steps.AgentCommandOut{State: steps.AgentRunning}, nil
 		}
 		return out, err

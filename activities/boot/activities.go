@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast.dev/activities/bmc"
 	"holdfast.dev/activities/libvirt/images"
@@ -69,6 +70,7 @@ type Activities struct {
 	drives Drives
 	guard  netguard.Policy
 	images *images.Download
+	since  time.Time // when the process has begun
 	Options
 }
 
@@ -77,7 +79,7 @@ var _ steps.BootActivities = (*Activities)(nil)
 // New makes the activities.
 func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Options) *Activities {
 	guard := netguard.Policy{Use: "boot image", Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}.Within(o.Networks)
-	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, images: images.NewDownload(serveTime), Options: o}
+	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, images: images.NewDownload(serveTime), since: time.Now(), Options: o}
 }
 
 // Ramdisk is idempotent by the node's row of files: the operation's own file and

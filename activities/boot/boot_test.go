@@ -393,19 +393,19 @@ func TestSweep(t *testing.T) {
 	if err := w.ramdisk(a); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"left.iso", unfinished + "x", "keep.txt"} {
+	for _, name := range []string{"left.iso", unfinished + "old", unfinished + "new", "keep.txt"} {
 		if err := os.WriteFile(filepath.Join(w.dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	old := time.Now().Add(-2 * abandoned)
-	if err := os.Chtimes(filepath.Join(w.dir, unfinished+"x"), old, old); err != nil {
+	before := a.since.Add(-time.Second)
+	if err := os.Chtimes(filepath.Join(w.dir, unfinished+"old"), before, before); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(w.dir); err != nil || len(left) != 2 {
+	if left, err := os.ReadDir(w.dir); err != nil || len(left) != 3 {
 		t.Errorf("%v, %v", left, err)
 	}
 	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.boot_files SET conductor = 'conductor-2'`); err != nil {

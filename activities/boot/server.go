@@ -28,10 +28,8 @@ import (
 const (
 	// unfinished is how the folders begin in which media are put together.
 	unfinished = ".making-"
-	// sweepEvery is the time between two looks for files that nobody is booted from,
-	// and abandoned how old a folder is whose maker is gone.
+	// sweepEvery is the time between two looks for files that nobody is booted from.
 	sweepEvery = time.Minute
-	abandoned  = time.Hour
 	// serveTime is how long a ramdisk may take to read an image.
 	serveTime = 6 * time.Hour
 )
@@ -142,7 +140,8 @@ func (a *Activities) openImage(r *http.Request, file *baremetal.BootFile) (*open
 // deploying are the operations that write images to nodes' disks.
 var deploying = []operations.Kind{operations.NodeDeploy, operations.NodeRebuild}
 
-// sweep removes files that no node is booted from, and what was left half-made.
+// sweep removes files that no node is booted from, and what an earlier process has left
+// half-made.
 func (a *Activities) sweep(ctx context.Context) error {
 	entries, err := os.ReadDir(a.Dir)
 	if err != nil {
@@ -158,7 +157,7 @@ func (a *Activities) sweep(ctx context.Context) error {
 		switch {
 		case strings.HasPrefix(e.Name(), unfinished):
 			info, err := e.Info()
-			if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(info.ModTime()) < abandoned {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().After(a.since) {
 				continue
 			}
 			if err := errors.Join(err, os.RemoveAll(path)); err != nil {

@@ -46,13 +46,13 @@ func certify(dir string) (caFile string, ca *authority, err error) {
 	return caFile, ca, nil
 }
 
-// strange is a certificate that nobody trusts.
-func strange() (*tls.Certificate, error) {
+// strange is a certificate of an address that nobody trusts.
+func strange(at net.IP) (*tls.Certificate, error) {
 	ca, err := newAuthority()
 	if err != nil {
 		return nil, err
 	}
-	return ca.sign(loopback)
+	return ca.sign(at)
 }
 
 // loopback is where the service is, unless its machines are apart.

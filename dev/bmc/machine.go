@@ -71,6 +71,8 @@ type Machine struct {
 	// turns are the changes of power that really happened.
 	turns  []Power
 	faults []Fault
+	// readFaults are those that whoever reads of the system meets.
+	readFaults []Fault
 
 	boots
 	media
@@ -127,6 +129,21 @@ func (m *Machine) Misbehave(faults ...Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = append(m.faults, faults...)
+}
+
+// MisbehaveReads has the next who read of the system meet these faults, one each: Slow,
+// Unavailable or Drops.
+func (m *Machine) MisbehaveReads(faults ...Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.readFaults = append(m.readFaults, faults...)
+}
+
+// Behave has nobody meet any of the faults that are left.
+func (m *Machine) Behave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults, m.readFaults, m.mediaFaults, m.agentFaults = nil, nil, nil, nil
 }
 
 // nmi interrupts what a machine runs, and leaves its power.

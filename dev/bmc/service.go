@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -88,7 +89,7 @@ func Start(o Options) (*Service, error) {
 	if s.listener, err = (&net.ListenConfig{}).Listen(life, "tcp", o.Listen); err != nil {
 		return nil, fmt.Errorf("listen for Redfish: %w", err)
 	}
-	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
+	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate}}
 	if o.Apart {
 		if err := s.listenApart(life); err != nil {
@@ -104,7 +105,7 @@ func Start(o Options) (*Service, error) {
 // listenApart has each machine listen at an address of its own.
 func (s *Service) listenApart(ctx context.Context) error {
 	for i := range s.Machines {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.16.%d.%d:0", i>>8, i&0xff))
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.addressOf(i).String()+":0")
 		if err != nil {
 			for _, l := range s.apart {
 				err = errors.Join(err, l.Close())
@@ -164,7 +165,7 @@ func (s *Service) Close() error {
 
 // ChangeCertificate shows one that a stranger has signed from now on.
 func (s *Service) ChangeCertificate() error {
-	cert, err := strange()
+	cert, err := strange(loopback)
 	if err != nil {
 		return err
 	}
@@ -173,6 +174,30 @@ func (s *Service) ChangeCertificate() error {
 	s.wrong = cert
 	return nil
 }
+
+// ChangeCertificateOf has the machine at a place, which is apart, show one that a
+// stranger has signed, until RestoreCertificateOf has it show its own again.
+func (s *Service) ChangeCertificateOf(i int) error {
+	at := s.addressOf(i)
+	cert, err := strange(at)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.certs[at.String()] = cert
+	return nil
+}
+
+// RestoreCertificateOf is the end of that.
+func (s *Service) RestoreCertificateOf(i int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.certs, s.addressOf(i).String())
+}
+
+// addressOf is that of a machine which is apart.
+func (s *Service) addressOf(i int) net.IP { return net.IPv4(127, 16, byte(i>>8), byte(i)) }
 
 // Sessions is how many are open.
 func (s *Service) Sessions() int {
@@ -231,6 +256,17 @@ func (s *Service) of(f func(http.ResponseWriter, *http.Request, *Machine)) http.
 func showSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 	if pause(r.Context(), m.Tells) != nil {
 		return
+	}
+	switch next(m, &m.readFaults) {
+	case Slow:
+		if pause(r.Context(), m.Lag) != nil {
+			return
+		}
+	case Unavailable:
+		refuse(w, http.StatusServiceUnavailable, "The service is temporarily unavailable.")
+		return
+	case Drops:
+		panic(http.ErrAbortHandler)
 	}
 	self := root + "Systems/" + m.ID
 	allowed := []string{}

@@ -21,7 +21,7 @@ import (
 func TestInterruptions(t *testing.T) {
 	c := withMachine(t)
 	o, machine := start(t, c), c.BMC.Machines[0]
-	at, sum := files(t)
+	at, sum := cloud.Files(t)
 	var node map[string]any
 	o.does(&node, enrollment(c, at)...)
 	id := node["uuid"].(string)

@@ -4,10 +4,7 @@ package baremetal
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,18 +16,6 @@ import (
 	"holdfast.dev/integration/cloud"
 	"holdfast.dev/internal/iso"
 )
-
-// files serves what machines are booted from and what is written to them: each file is
-// its own name, over and over.
-func files(t *testing.T) (url string, sum func(name string) string) {
-	t.Helper()
-	content := func(name string) string { return strings.Repeat("/"+name, 10_000) }
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprint(w, content(strings.TrimPrefix(r.URL.Path, "/"))) // who has asked sees it
-	}))
-	t.Cleanup(s.Close)
-	return s.URL, func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content(name)))) }
-}
 
 // withMachine is a cloud with a machine.
 func withMachine(t *testing.T) *cloud.Cloud {
@@ -64,7 +49,7 @@ func enrollment(c *cloud.Cloud, at string) []string {
 func TestALife(t *testing.T) {
 	c := withMachine(t)
 	o, machine := start(t, c), c.BMC.Machines[0]
-	at, sum := files(t)
+	at, sum := cloud.Files(t)
 	var node map[string]any
 	enroll := func() {
 		t.Helper()

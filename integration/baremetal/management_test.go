@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast.dev/dev/bmc"
+	"holdfast.dev/integration/cloud"
 )
 
 // TestManagement is what a machine's BMC is told and asked: what it starts from and how,
@@ -18,7 +19,7 @@ import (
 func TestManagement(t *testing.T) {
 	c := withMachine(t)
 	o, machine := start(t, c), c.BMC.Machines[0]
-	at, _ := files(t)
+	at, _ := cloud.Files(t)
 	o.does(nil, slices.Concat(enrollment(c, at), []string{"--bios-interface", "redfish"})...)
 	o.does(nil, "node", "manage", "m1", "--wait", "60")
 

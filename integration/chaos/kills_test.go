@@ -68,16 +68,9 @@ func TestKillsUnderLoad(t *testing.T) {
 					asked <- old[id].askSurely(t.Context(), c, id)
 				}()
 			}
-			for _, victims := range draw(r) {
+			for _, victims := range draw(r, cloud.Names) {
 				time.Sleep(between(r, 100*time.Millisecond, 1500*time.Millisecond))
-				for _, victim := range victims {
-					c.Kill(victim)
-				}
-				t.Logf("%s killed", victims)
-				time.Sleep(between(r, 100*time.Millisecond, 2*time.Second))
-				for _, victim := range inOrder(victims) {
-					c.Restart(victim)
-				}
+				outage(t, c, victims, between(r, 100*time.Millisecond, 2*time.Second))
 			}
 			for range cap(asked) {
 				must(t, <-asked)
@@ -97,18 +90,31 @@ func TestKillsUnderLoad(t *testing.T) {
 	}
 }
 
-// draw says who is killed, in which order: each process alone, and pairs.
-func draw(r *rand.Rand) (rounds [][]cloud.Name) {
-	for _, name := range cloud.Names {
+// draw says who of some processes is killed, in which order: each alone, and pairs.
+func draw(r *rand.Rand, names []cloud.Name) (rounds [][]cloud.Name) {
+	for _, name := range names {
 		rounds = append(rounds, []cloud.Name{name})
 	}
 	for range 3 {
-		pair := slices.Clone(cloud.Names)
+		pair := slices.Clone(names)
 		r.Shuffle(len(pair), func(i, j int) { pair[i], pair[j] = pair[j], pair[i] })
 		rounds = append(rounds, pair[:2])
 	}
 	r.Shuffle(len(rounds), func(i, j int) { rounds[i], rounds[j] = rounds[j], rounds[i] })
 	return rounds
+}
+
+// outage has processes be dead for a while.
+func outage(t *testing.T, c *cloud.Cloud, victims []cloud.Name, d time.Duration) {
+	t.Helper()
+	for _, victim := range victims {
+		c.Kill(victim)
+	}
+	t.Logf("%s killed", victims)
+	time.Sleep(d)
+	for _, victim := range inOrder(victims) {
+		c.Restart(victim)
+	}
 }
 
 // inOrder puts those first that others can't start without.

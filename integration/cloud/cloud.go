@@ -50,6 +50,9 @@ type Options struct {
 	Machines int
 	// MachinesApart gives each of them a BMC at an address of its own.
 	MachinesApart bool
+	// TwoConductors has another one beside the conductor, in a process of its own
+	// (OtherConductor).
+	TwoConductors bool
 	// Config is laid over the configuration, by dotted key.
 	Config map[string]any
 }
@@ -96,11 +99,13 @@ const (
 	OtherFlavor = "small"
 )
 
-// Tokens of a user, of an administrator, and of one who works in the user's project.
+// Tokens of a user, of an administrator, of one who works in the user's project, and of
+// one of the whole system.
 const (
 	UserToken   = "token-of-a-user"
 	AdminToken  = "token-of-an-admin"
 	HelperToken = "token-of-a-helper"
+	SystemToken = "token-of-the-system"
 	project     = "demo"
 )
 
@@ -143,7 +148,7 @@ func Start(t testing.TB, o Options) *Cloud {
 	}
 	maps.Copy(over, o.Config)
 	c.configure(over)
-	c.simulate(o.Machines, o.MachinesApart)
+	c.simulate(o)
 	if o.Delay != "" {
 		c.Slow(o.Delay)
 	}
@@ -215,6 +220,7 @@ func (c *Cloud) configure(over map[string]any) {
 			{"token": UserToken, "user": aUser, "project": project, "roles": []string{"member", "reader"}},
 			{"token": HelperToken, "user": anAdmin, "project": project, "roles": []string{"admin", "member", "reader"}},
 			{"token": AdminToken, "user": anAdmin, "project": adminProject, "roles": []string{"admin", "member", "reader"}},
+			{"token": SystemToken, "user": anAdmin, "system": true, "roles": []string{"admin", "member", "reader"}},
 		},
 	}
 	for key, value := range over {

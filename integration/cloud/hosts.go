@@ -26,6 +26,9 @@ func (c *Cloud) names() []Name {
 	if c.BMC != nil {
 		all = append(all, Conductor)
 	}
+	if c.processes[OtherConductor] != nil {
+		all = append(all, OtherConductor)
+	}
 	return all
 }
 
