@@ -101,7 +101,7 @@ func runControl(ctx context.Context, cfg *config.Config) (err error) {
 	if placer.Aliases, err = pci.ReadAliases(cfg.Compute.PCIAlias); err != nil {
 		return err
 	}
-	recorder.Finished = metrics.Finished
+	recorder.Finished, recorder.Knock = metrics.Finished, p.starter.KnockAt
 	recorder.DownAfter, placer.DownAfter, placer.Since = cfg.Compute.HostDownAfter, cfg.Compute.HostDownAfter, time.Now()
 	return p.beside(ctx, cfg.Telemetry.ControlListen, health, func(ctx context.Context) error {
 		return workers.Control(ctx, workers.ControlConfig{

@@ -43,6 +43,11 @@ type ControlConfig struct {
 	Log  *slog.Logger
 }
 
+// workflowPollers is how many workflow tasks the control worker asks for at a time. With
+// the SDK's two, of which one is kept for workflows that are cached, 200 that are started
+// together wait for each other longer than they run.
+const workflowPollers = 16
+
 // Control serves the control queue until ctx ends (nil) or something of it
 // fails for good.
 func Control(ctx context.Context, cfg ControlConfig) error {
@@ -65,6 +70,7 @@ func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	if cfg.Hold != nil {
 		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
 	}
+	o.MaxConcurrentWorkflowTaskPollers = workflowPollers
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ControlQueue, o)
 	for _, workflows := range []map[operations.Kind]func(workflow.Context, steps.Ref) error{server.Workflows, stack.Workflows, node.Workflows} {

@@ -4,6 +4,7 @@ package records
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"holdfast.dev/internal/engine"
@@ -25,6 +26,9 @@ type Activities struct {
 	DownAfter time.Duration
 	// Finished is told of each operation that Finish has ended; nil tells nobody.
 	Finished func(kind operations.Kind, result operations.Result, created time.Time)
+	// Knock tells the operation that another was a part of that the node has something
+	// new (engine.Starter.KnockAt); nil tells nobody. It must not block.
+	Knock func(operationID string, node int64)
 }
 
 var _ steps.RecordsActivities = (*Activities)(nil)
@@ -94,12 +98,24 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 		a.Finished(op.Kind, in.Result, op.CreatedAt)
 	}
 	if faults.Is(err, faults.Superseded) {
-		out, err = a.finished(ctx, in.Fence, err)
+		op.Operation, out, err = a.finished(ctx, in.Fence, err)
 	}
 	if err == nil && out.Next != "" {
 		a.offer(out.Next)
 	}
+	if err == nil && !out.Cancelled {
+		a.tellParent(op.Operation)
+	}
 	return out, err
+}
+
+// tellParent has the operation that one was a part of look at the node that it was.
+func (a *Activities) tellParent(op engine.Operation) {
+	var part steps.TraversalInput
+	if op.ParentID == "" || a.Knock == nil || json.Unmarshal(op.Input, &part) != nil || part.Node == 0 {
+		return
+	}
+	a.Knock(op.ParentID, part.Node)
 }
 
 // cancelledInTime says that the operation is to be finished as done, but was
@@ -111,13 +127,13 @@ func cancelledInTime(op engine.Operation, in steps.FinishIn) bool {
 
 // finished tells a repeated Finish, whose answer was lost, from one that lost
 // its resource.
-func (a *Activities) finished(ctx context.Context, f steps.Fence, superseded error) (steps.FinishOut, error) {
+func (a *Activities) finished(ctx context.Context, f steps.Fence, superseded error) (engine.Operation, steps.FinishOut, error) {
 	op, err := a.engine.Get(ctx, a.db.Pool, f.OperationID)
 	if err != nil || !op.Finished() || op.RunID != f.RunID {
-		return steps.FinishOut{}, superseded
+		return op, steps.FinishOut{}, superseded
 	}
 	next, err := a.engine.Holder(ctx, a.db.Pool, op.ResourceType, op.ResourceID)
-	return steps.FinishOut{Next: next}, err
+	return op, steps.FinishOut{Next: next}, err
 }
 
 // subject reads the kind and the resource's id from an operation's id.

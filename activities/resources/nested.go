@@ -32,8 +32,10 @@ type around struct {
 	definition *stacks.Definition
 	operation  engine.Operation
 	// abandon says of a delete that it leaves what there is outside.
-	abandon   bool
+	abandon bool
+	// traversal and node are what the resource is worked on as.
 	traversal string
+	node      int64
 	// started are operations that may start once the transaction is committed.
 	started []string
 }
@@ -134,14 +136,14 @@ func (n nested) part(ctx context.Context, c *Call, kind operations.Kind, name st
 		return 0, err
 	}
 	if id == "" {
-		return nextLook(0, c.parent.Size), n.begin(ctx, c, kind, name, b)
+		return nextLook(c.parent.Size), n.begin(ctx, c, kind, name, b)
 	}
 	op, err := n.engine.Get(ctx, c.tx, id)
 	switch {
 	case err != nil:
 		return 0, err
 	case !op.Finished():
-		return nextLook(c.Now.Sub(op.CreatedAt), c.parent.Size), nil
+		return nextLook(c.parent.Size), nil
 	case op.Result != operations.ResultDone:
 		return 0, n.failure(ctx, c, op)
 	case kind == operations.StackDelete:
@@ -167,17 +169,17 @@ func (n nested) become(ctx context.Context, c *Call) (of become, err error) {
 	return of, err
 }
 
-// nextLook is how long nobody looks at an operation of an age on one of so many resources.
-// That it has ended is seen late by as much: an eighth of what it took. Two thousand can
-// all be looked at within that time, or the parent would do nothing else.
-func nextLook(age time.Duration, resources int) time.Duration {
-	const least, each, most = 500 * time.Millisecond, 5 * time.Millisecond, 10 * time.Second
-	return min(max(age/8, least, time.Duration(resources)*each), most)
+// nextLook is how long nobody looks at an operation on one of so many resources, whose
+// end knocks at the parent: that it has ended is seen late by as much if that got lost.
+// All can be looked at in a part of that time, or the parent would do nothing else.
+func nextLook(resources int) time.Duration {
+	const least, each = 5 * time.Second, 10 * time.Millisecond
+	return max(least, time.Duration(resources)*each)
 }
 
 // begin has an operation on the stack be accepted.
 func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind, name string, b batch) error {
-	in := steps.TraversalInput{PartOf: name, Abandon: c.abandon}
+	in := steps.TraversalInput{PartOf: name, Node: c.node, Abandon: c.abandon}
 	if err := n.write(ctx, c, kind, b, &in); err != nil {
 		return err
 	}

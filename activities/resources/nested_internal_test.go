@@ -5,20 +5,13 @@ import (
 	"time"
 )
 
-// That a nested stack has ended is seen soon, for what it took; one that takes long is
-// looked at now and then, and so is one of many.
+// That a nested stack has ended is seen though nobody knocks, and what is one of many is
+// looked at less often.
 func TestNextLook(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		age       time.Duration
-		resources int
-		want      time.Duration
-	}{
-		{0, 1, 500 * time.Millisecond}, {4 * time.Second, 100, 500 * time.Millisecond}, {8 * time.Second, 200, time.Second}, {time.Hour, 1, 10 * time.Second},
-		{0, 600, 3 * time.Second}, {30 * time.Second, 600, 3750 * time.Millisecond}, {0, 5000, 10 * time.Second},
-	} {
-		if got := nextLook(test.age, test.resources); got != test.want {
-			t.Errorf("one of %d, of %s, is looked at after %s, want %s", test.resources, test.age, got, test.want)
+	for resources, want := range map[int]time.Duration{1: 5 * time.Second, 500: 5 * time.Second, 2000: 20 * time.Second} {
+		if got := nextLook(resources); got != want {
+			t.Errorf("one of %d is looked at after %s, want %s", resources, got, want)
 		}
 	}
 }

@@ -220,7 +220,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	case s.input.Scale != nil && s.out.CancelRequested: // the template may be another's by now
 		s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: soon})
 		return nil, nil
-	case r.WakeAt != nil && r.WakeAt.After(s.now):
+	case r.WakeAt != nil && r.WakeAt.After(s.now) && !isStack(s.o.Types[r.Carrier()]):
 		s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: r.WakeAt.Sub(s.now)})
 		return nil, nil
 	case id < 0 && r.Action == orchestration.ActionInit:
@@ -269,7 +269,7 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		Properties: state.Properties, Metadata: r.Metadata, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
 		Copy: copyOf(orchestration.MarkOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
 		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
-		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal}}
+		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal, node: id}}
 	if e, is := s.o.Types[r.Carrier()].(expectant); is && id > 0 && slices.Contains(making, r.Action) {
 		if err := e.expect(ctx, c); err != nil {
 			return nil, err

@@ -42,6 +42,8 @@ type world struct {
 	users resources.Users
 	// cloud has the services, if there are any.
 	cloud resources.Cloud
+	// knocks are the nodes of operations that were knocked at.
+	knocks []string
 }
 
 // outside is a type that has something outside, and does as it is told.
@@ -162,7 +164,11 @@ func (w *world) lost() {
 	w.fence = w.take(heir)
 }
 
-func (w *world) records() *records.Activities { return records.New(w.db, w.engine, func(string) {}) }
+func (w *world) records() *records.Activities {
+	a := records.New(w.db, w.engine, func(string) {})
+	a.Knock = func(operationID string, node int64) { w.knocks = append(w.knocks, fmt.Sprint(operationID, " ", node)) }
+	return a
+}
 
 func (w *world) on(db *store.DB) *resources.Activities {
 	return resources.New(db, engine.New(db, orchestration.Locks(), orchestration.SnapshotLocks()),

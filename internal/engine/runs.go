@@ -130,9 +130,9 @@ func (r runs) cancel(ctx context.Context, id string) error {
 	return r.tell(ctx, func(ctx context.Context) error { return r.client.CancelWorkflow(ctx, id, "") })
 }
 
-// knock tells a workflow that there is something in its inbox.
-func (r runs) knock(ctx context.Context, id string) error {
-	return r.tell(ctx, func(ctx context.Context) error { return r.client.SignalWorkflow(ctx, id, "", steps.Knock, nil) })
+// knock tells a workflow that there is something new.
+func (r runs) knock(ctx context.Context, id string, of steps.Knocked) error {
+	return r.tell(ctx, func(ctx context.Context) error { return r.client.SignalWorkflow(ctx, id, "", steps.Knock, of) })
 }
 
 func (r runs) tell(ctx context.Context, send func(context.Context) error) error {

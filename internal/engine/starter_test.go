@@ -2,12 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
@@ -58,23 +60,74 @@ func TestStarter(t *testing.T) {
 		list := must(c.client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query}))(t)
 		return len(list.GetExecutions()) == 1
 	})
-	knocks := func() (n int) {
-		history := c.client.GetWorkflowHistory(t.Context(), op, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for history.HasNext() {
-			if event := must(history.Next())(t); event.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == steps.Knock {
-				n++
-			}
-		}
-		return n
-	}
 	s.Knock(op)
 	s.Knock("server/nothing/of/thesort")
-	c.eventually("the workflow is knocked at", func() bool { return knocks() == 1 })
+	c.eventually("the workflow is knocked at", func() bool { return len(c.knocks(op)) == 1 })
 	c.say(op, "go")
 	c.until(op, engine.State(operations.ResultDone), "")
 	c.eventually("the workflow is completed", func() bool { return c.status(op) == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED })
-	if n := knocks(); n != 1 {
+	if n := len(c.knocks(op)); n != 1 {
 		t.Errorf("%d knocks, want 1", n)
+	}
+}
+
+// knocks are those at an operation's workflow.
+func (c *cloud) knocks(op string) (all []steps.Knocked) {
+	c.t.Helper()
+	history := c.client.GetWorkflowHistory(c.t.Context(), op, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for history.HasNext() {
+		signal := must(history.Next())(c.t).GetWorkflowExecutionSignaledEventAttributes()
+		if signal.GetSignalName() != steps.Knock {
+			continue
+		}
+		var k steps.Knocked
+		if err := converter.GetDefaultDataConverter().FromPayloads(signal.GetInput(), &k); err != nil {
+			c.t.Fatal(err)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// Knocks that come while the workflow can't be knocked at go together, and one that is
+// for everything leaves out what alone others are for.
+func TestKnocksGoTogether(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		knock func(s *engine.Starter, op string)
+		want  []int64
+	}{
+		"of two nodes":  {func(s *engine.Starter, op string) { s.KnockAt(op, 3); s.KnockAt(op, -5) }, []int64{3, -5}},
+		"of everything": {func(s *engine.Starter, op string) { s.KnockAt(op, 3); s.Knock(op); s.KnockAt(op, 4) }, nil},
+		"of many nodes": {func(s *engine.Starter, op string) {
+			for node := range int64(1001) {
+				s.KnockAt(op, node+1)
+			}
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCloud(t)
+			op := c.accept(operations.ServerStart, c.newThing()).OperationID
+			s := c.e.NewStarter(c.client, queue, 2, 1)
+			s.Offer(op)
+			test.knock(s, op)
+			c.start(s)
+			c.eventually("the workflow runs", func() bool { return c.status(op) == enums.WORKFLOW_EXECUTION_STATUS_RUNNING })
+			var got []steps.Knocked
+			c.eventually("the workflow is knocked at", func() bool {
+				got = c.knocks(op)
+				return len(got) > 0
+			})
+			s.KnockAt(op, 6)
+			c.eventually("the workflow is knocked at again", func() bool {
+				got = c.knocks(op)
+				return len(got) > 1
+			})
+			if want := []steps.Knocked{{Nodes: test.want}, {Nodes: []int64{6}}}; !reflect.DeepEqual(got, want) {
+				t.Errorf("knocks %v, want %v", got, want)
+			}
+		})
 	}
 }
 

@@ -17,8 +17,16 @@ import (
 // ControlQueue is served by control workers.
 const ControlQueue = "control"
 
-// Knock is the empty signal that tells a workflow to read its inbox.
+// Knock is the signal that tells a workflow to read its inbox, or to look at what may
+// have changed. Its argument is Knocked, or none at all.
 const Knock = "knock"
+
+// Knocked says what a workflow is knocked at for.
+type Knocked struct {
+	// Nodes are the resources that alone are to be looked at, by the numbers that they
+	// have in the workflow's plan; none are all.
+	Nodes []int64 `json:"nodes,omitempty"`
+}
 
 // HostQueue is served by the one worker that runs beside a host's libvirtd.
 func HostQueue(hostID string) string { return "host/" + hostID }

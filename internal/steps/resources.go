@@ -47,8 +47,10 @@ type TraversalInput struct {
 	Template int64 `json:"template"`
 	// Previous is the one that it was made by before; 0 if there is none.
 	Previous int64 `json:"previous,omitempty"`
-	// PartOf is the traversal of the parent that a nested stack's is a part of.
+	// PartOf is the traversal of the parent that a nested stack's is a part of, Node the
+	// number that the nested one has in it.
 	PartOf string `json:"part_of,omitempty"`
+	Node   int64  `json:"node,omitempty"`
 	// Abandon says of a delete, and of the rollback of an adopt, that it leaves what
 	// there is outside.
 	Abandon bool `json:"abandon,omitempty"`

@@ -29,7 +29,7 @@ import (
 
 // Check is the workflow of operations.StackCheck.
 func Check(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.BeginWith(ctx, ref, operations.StepResources, nil)
 	if s == nil {
 		return err
 	}

@@ -27,7 +27,7 @@ import (
 
 // Delete is the workflow of operations.StackDelete.
 func Delete(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.BeginWith(ctx, ref, operations.StepResources, nil)
 	if s == nil {
 		return err
 	}

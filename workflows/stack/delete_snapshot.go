@@ -24,7 +24,7 @@ import (
 
 // DeleteSnapshot is the workflow of operations.SnapshotDelete and SnapshotRecover.
 func DeleteSnapshot(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.BeginWith(ctx, ref, operations.StepResources, nil)
 	if s == nil {
 		return err
 	}

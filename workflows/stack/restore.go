@@ -19,13 +19,14 @@ package stack
 import (
 	"go.temporal.io/sdk/workflow"
 
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
 )
 
 // Restore is the workflow of operations.StackRestore.
 func Restore(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.BeginWith(ctx, ref, operations.StepResources, nil)
 	if s == nil {
 		return err
 	}

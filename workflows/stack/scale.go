@@ -25,7 +25,7 @@ import (
 
 // Scale is the workflow of operations.StackScale.
 func Scale(ctx workflow.Context, ref steps.Ref) error {
-	s, err := saga.Begin(ctx, ref, nil)
+	s, err := saga.BeginWith(ctx, ref, operations.StepResources, nil)
 	if s == nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -167,15 +168,66 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Slow ones are worked on a few at a time.
+// Slow ones are worked on a few at a time, those too that have waited until all of them
+// may be looked at.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	w := creating()
 	for range 120 {
-		w.nodes = append(w.nodes, &node{slow: true})
+		w.nodes = append(w.nodes, &node{slow: true, waits: 1})
 	}
 	play.Told(t, w)
 	if w.End() != "done CREATE_COMPLETE" {
 		t.Error(w.End())
+	}
+}
+
+// A knock has the nodes that it names be looked at, at once, and all others be left until
+// their time has come; one that names none is for all.
+func TestKnocks(t *testing.T) {
+	t.Parallel()
+	const firstBatch = 2
+	all := []int64{1, 2, 3}
+	for name, test := range map[string]struct {
+		knocks []steps.Knocked
+		want   [][]int64
+	}{
+		"none":                   {nil, [][]int64{all, all}},
+		"of all":                 {[]steps.Knocked{{}}, [][]int64{all, all}},
+		"of one":                 {[]steps.Knocked{{Nodes: []int64{2}}}, [][]int64{all, {2}, {1, 3}}},
+		"of two":                 {[]steps.Knocked{{Nodes: []int64{3}}, {Nodes: []int64{1}}}, [][]int64{all, {1, 3}, {2}}},
+		"of one, and of all":     {[]steps.Knocked{{Nodes: []int64{3}}, {}}, [][]int64{all, all}},
+		"of one that is no node": {[]steps.Knocked{{Nodes: []int64{-4}}}, [][]int64{all, all}},
+		"of one that is done":    {[]steps.Knocked{{Nodes: []int64{2}}, {Nodes: []int64{2, 2}}}, [][]int64{all, {2}, {1, 3}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := creating(&node{waits: 1}, &node{waits: 1}, &node{waits: 1})
+			w.Strike = workflowtest.Strike{At: firstBatch, After: true, Do: func(m workflowtest.Modelled) error {
+				for _, k := range test.knocks {
+					workflowtest.Knock(m, k)
+				}
+				return nil
+			}}
+			play.Told(t, w)
+			if !reflect.DeepEqual(w.batches, test.want) || w.End() != "done CREATE_COMPLETE" {
+				t.Errorf("batches %v, want %v; %s", w.batches, test.want, w.End())
+			}
+		})
+	}
+}
+
+// A cancel is seen between batches, of which there may be many.
+func TestCancelBetweenBatches(t *testing.T) {
+	t.Parallel()
+	const secondBatch = 3
+	w := creating()
+	for range 40 * batch {
+		w.nodes = append(w.nodes, &node{waits: 1000})
+	}
+	w.Strike = workflowtest.Strike{At: secondBatch, Do: workflowtest.CancelledByRow}
+	play.Told(t, w)
+	if w.End() != "cancelled CREATE_FAILED" || len(w.batches) != 2 {
+		t.Errorf("%s after %d batches, want 2", w.End(), len(w.batches))
 	}
 }

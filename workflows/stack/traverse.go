@@ -62,12 +62,20 @@ type traversal struct {
 	answers workflow.Channel
 	active  int
 	late    workflow.Future
+	alarm   alarm
 	// over says why nothing more is begun; nil if nothing keeps it.
 	over error
 	// broken is what a check has found, in the order of the nodes' failures.
 	broken []string
 	// unasked says that there are resources that a check can't ask.
 	unasked bool
+}
+
+// alarm is a timer, until when it runs, and how it is stopped.
+type alarm struct {
+	timer workflow.Future // nil if none is set
+	at    time.Time
+	stop  workflow.CancelFunc
 }
 
 // answer is what came of the work on one node.
@@ -119,10 +127,7 @@ func (t *traversal) follow(timedOut string) error {
 			t.over = faults.New(faults.Internal, steps.StackTimeout, "%s", timedOut)
 			t.stop()
 		}
-		if t.over == nil && t.Cancelled() && !t.Forward() {
-			t.over = saga.ErrCancelled
-			t.stop()
-		}
+		t.heed()
 		renew := t.tooLong()
 		if t.over == nil && !renew {
 			if err := t.begin(); err != nil {
@@ -147,6 +152,14 @@ func (t *traversal) follow(timedOut string) error {
 	}
 }
 
+// heed has a cancel end the traversal.
+func (t *traversal) heed() {
+	if t.over == nil && t.Cancelled() && !t.Forward() {
+		t.over = saga.ErrCancelled
+		t.stop()
+	}
+}
+
 // tooLong says that the history is long enough.
 func (t *traversal) tooLong() bool {
 	info := workflow.GetInfo(t.ctx)
@@ -158,6 +171,9 @@ func (t *traversal) begin() error {
 	for t.over == nil {
 		nodes := t.batch()
 		if len(nodes) == 0 {
+			break
+		}
+		if t.heed(); t.over != nil {
 			break
 		}
 		out, err := steps.Resources.Batch(t.Context(), steps.WorkIn{Fence: t.Fence, Phase: t.phase, IDs: t.names(nodes)})
@@ -246,7 +262,7 @@ func (t *traversal) running(node int) {
 }
 
 // await waits for an answer, for the time of a node that waits, for the end of
-// all time, or for a knock.
+// all time, or for a knock. Whatever a lost knock was for is asked when its time has come.
 func (t *traversal) await() {
 	selector := workflow.NewSelector(t.ctx)
 	selector.AddReceive(t.answers, func(c workflow.ReceiveChannel, _ bool) {
@@ -255,32 +271,65 @@ func (t *traversal) await() {
 		t.hear(a)
 	})
 	selector.AddReceive(workflow.GetSignalChannel(t.ctx, steps.Knock), func(c workflow.ReceiveChannel, _ bool) {
-		c.Receive(t.ctx, nil)
-		// Each is set alike.
-		//workflowcheck:ignore
-		for node := range t.waiting {
-			t.waiting[node] = workflow.Now(t.ctx)
+		var first steps.Knocked
+		c.Receive(t.ctx, &first)
+		t.knocked(first)
+		for more := (steps.Knocked{}); c.ReceiveAsync(&more); more = (steps.Knocked{}) {
+			t.knocked(more)
 		}
 	})
 	if t.over == nil {
 		selector.AddFuture(t.late, func(workflow.Future) {})
-		if first, waits := t.first(); waits {
-			ctx, stop := workflow.WithCancel(t.work)
-			defer stop()
-			pause := max(first.Sub(workflow.Now(t.ctx)), 0)
-			timer := workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "a resource takes its time"})
-			selector.AddFuture(timer, func(workflow.Future) {})
+		if t.set() {
+			selector.AddFuture(t.alarm.timer, func(workflow.Future) { t.alarm = alarm{} })
 		}
 	}
 	selector.Select(t.ctx)
 }
 
-// first is when the first of the nodes that wait is to be asked again.
+// knocked has the nodes that a knock is for be looked at, or all if it names none.
+func (t *traversal) knocked(k steps.Knocked) {
+	now := workflow.Now(t.ctx)
+	for _, id := range k.Nodes {
+		node, is := t.nodes[id]
+		if _, waits := t.waiting[node]; is && waits {
+			t.waiting[node] = now
+		}
+	}
+	if len(k.Nodes) > 0 {
+		return
+	}
+	// Each is set alike.
+	//workflowcheck:ignore
+	for node := range t.waiting {
+		t.waiting[node] = now
+	}
+}
+
+// set sets the alarm, if anything waits. One that is set for earlier stays: it finds
+// nothing to do.
+func (t *traversal) set() bool {
+	first, waits := t.first()
+	if !waits || t.alarm.timer != nil && !t.alarm.at.After(first) {
+		return waits
+	}
+	if t.alarm.timer != nil {
+		t.alarm.stop()
+	}
+	ctx, stop := workflow.WithCancel(t.work)
+	pause := max(first.Sub(workflow.Now(t.ctx)), 0)
+	t.alarm = alarm{workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "a resource takes its time"}), first, stop}
+	return true
+}
+
+// first is when the first of the nodes that wait is to be asked again. Those whose time
+// has come already wait for a place among those that are worked on.
 func (t *traversal) first() (at time.Time, waits bool) {
+	now := workflow.Now(t.ctx)
 	// It is the least of all.
 	//workflowcheck:ignore
 	for _, one := range t.waiting {
-		if !waits || one.Before(at) {
+		if one.After(now) && (!waits || one.Before(at)) {
 			at, waits = one, true
 		}
 	}

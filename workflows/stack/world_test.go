@@ -79,6 +79,8 @@ type world struct {
 	pause time.Duration
 
 	outcome steps.StackOutcome
+	// batches are the nodes that each batch was given.
+	batches [][]int64
 }
 
 func (w *world) String() string {
@@ -168,6 +170,7 @@ func (a workers) Batch(_ context.Context, in steps.WorkIn) (steps.WorkOut, error
 		if len(in.IDs) > batch {
 			a.w.Broke("a batch of %d", len(in.IDs))
 		}
+		a.w.batches = append(a.w.batches, in.IDs)
 		return a.w.work(in, false), nil
 	})
 }

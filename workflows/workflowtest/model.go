@@ -166,8 +166,11 @@ func (r rows) Begin(_ context.Context, in steps.BeginIn) (steps.BeginOut, error)
 		if m.undoing {
 			step = operations.StepUndo
 		}
+		if step == "" && !m.CancelRequested {
+			m.Step = in.First
+		}
 		out := steps.BeginOut{Verdict: steps.Run, Kind: m.Kind, Generation: m.generation, Deadline: since.Add(m.Spec().Deadline), Step: step,
-			CancelRequested: m.CancelRequested, Recovers: m.Recovers, Input: m.Input, Effects: slices.Clone(m.Effects)}
+			Opened: in.First != "" && !m.undoing && m.Step == in.First, CancelRequested: m.CancelRequested, Recovers: m.Recovers, Input: m.Input, Effects: slices.Clone(m.Effects)}
 		r.w.Brief(&out)
 		return out, nil
 	})

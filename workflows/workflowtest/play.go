@@ -84,6 +84,9 @@ func CancelledByTemporal(w Modelled) error {
 	return nil
 }
 
+// Knock sends the workflow a knock.
+func Knock(w Modelled, of steps.Knocked) { w.model().env.SignalWorkflow(steps.Knock, of) }
+
 func superseded(w Modelled) error {
 	m := w.model()
 	m.foreign = true
