@@ -18,7 +18,8 @@ import (
 // Advance writes the step that begins now, the effects it is about to have and
 // what became of earlier ones. One that was asked to be cancelled never comes
 // past its point of no return: only what became of earlier effects is written,
-// the step it is in stays, and the answer says why. Errors: Superseded, Invalid.
+// the step it is in stays, and the answer says why. Nor is one that is past it undone
+// by a run that doesn't know, since its task was lost. Errors: Superseded, Invalid.
 func (e *Engine) Advance(ctx context.Context, tx store.Tx, in steps.AdvanceIn) (steps.AdvanceOut, error) {
 	op, err := e.CheckFence(ctx, tx, in.Fence)
 	if err != nil {
@@ -28,12 +29,12 @@ func (e *Engine) Advance(ctx context.Context, tx store.Tx, in steps.AdvanceIn) (
 	if err := b.settle(op, in.Settle); err != nil {
 		return steps.AdvanceOut{}, err
 	}
-	late, err := e.tooLateFor(ctx, tx, op.Operation, in.Step)
+	stays, err := e.stays(ctx, tx, op.Operation, in)
 	if err != nil {
 		return steps.AdvanceOut{}, err
 	}
 	now := op.Step
-	if !late {
+	if !stays {
 		if err := b.intend(op, in.Intend); err != nil {
 			return steps.AdvanceOut{}, err
 		}
@@ -47,11 +48,14 @@ func (e *Engine) Advance(ctx context.Context, tx store.Tx, in steps.AdvanceIn) (
 	return steps.AdvanceOut{Step: now, Effects: *ledger, CancelRequested: op.CancelRequestedAt != nil}, nil
 }
 
-// tooLateFor says whether a step would lead a cancelled operation past its point
-// of no return.
-func (e *Engine) tooLateFor(ctx context.Context, q store.Queryer, op Operation, step string) (bool, error) {
+// stays says whether a step would lead a cancelled operation past its point of no
+// return, or back over it a run that doesn't know.
+func (e *Engine) stays(ctx context.Context, q store.Queryer, op Operation, in steps.AdvanceIn) (bool, error) {
 	spec, _ := operations.Lookup(op.Kind)
-	if op.CancelRequestedAt == nil || !spec.Beyond(step) {
+	if in.Step == operations.StepUndo {
+		return !in.Beyond && !spec.Forward() && spec.Beyond(op.Step), nil
+	}
+	if op.CancelRequestedAt == nil || !spec.Beyond(in.Step) {
 		return false, nil
 	}
 	at, err := e.standing(ctx, q, op)

@@ -146,10 +146,14 @@ func TestACancelledOneNeverPassesItsPointOfNoReturn(t *testing.T) {
 					t.Errorf("past its point of no return it did not go on to %q", step)
 				}
 			}
-			// One that fails there is not before it again, for no run to come.
-			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "it failed"})
-			out := must(w.tryBegin(f.OperationID, "run-2"))(t)
+			// A run whose task was lost there doesn't lead back.
 			last := spec.Steps[len(spec.Steps)-1]
+			if out := w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "cancelled"}); out.Step != last || w.operation(f.OperationID).Step != last {
+				t.Errorf("undone by a run that doesn't know where it is, it is at %q", out.Step)
+			}
+			// One that fails there is not before it again, for no run to come.
+			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "it failed", Beyond: true})
+			out := must(w.tryBegin(f.OperationID, "run-2"))(t)
 			if out.Step != last {
 				t.Errorf("begun again where it undoes, it is at %q, want %q", out.Step, last)
 			}
@@ -157,7 +161,7 @@ func TestACancelledOneNeverPassesItsPointOfNoReturn(t *testing.T) {
 			if w.advance(steps.AdvanceIn{Fence: f, Step: last, Attempt: 1}); w.operation(f.OperationID).Step != last {
 				t.Errorf("it did not go on to %q", last)
 			}
-			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "it failed"})
+			w.advance(steps.AdvanceIn{Fence: f, Step: operations.StepUndo, Attempt: 1, Message: "it failed", Beyond: true})
 			heir := must(w.tryBegin(w.recover(f.OperationID), "run-3"))(t)
 			if heir.Recovers == nil || heir.Recovers.Step != last {
 				t.Errorf("its recovery is told of %+v", heir.Recovers)

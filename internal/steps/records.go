@@ -156,6 +156,9 @@ type AdvanceIn struct {
 	Message string `json:"message,omitempty"`
 	// Node is what the step shows of a node; nil leaves it.
 	Node *NodeMove `json:"node,omitempty"`
+	// Beyond says that the run has come past the point of no return, or knows that
+	// another has: what it undoes then is what can be.
+	Beyond bool `json:"beyond,omitempty"`
 }
 
 // Settlement says what became of an effect.
@@ -168,8 +171,9 @@ type Settlement struct {
 
 // AdvanceOut is the operation after the write.
 type AdvanceOut struct {
-	// Step is the one that was written, or, of a cancelled operation that may not
-	// pass its point of no return, the one that it stays in.
+	// Step is the one that was written, or the one that the operation stays in: a
+	// cancelled one that may not pass its point of no return, or one that is past it
+	// by a task that its run has never heard of.
 	Step            string              `json:"step,omitempty"`
 	Effects         []operations.Effect `json:"effects,omitempty"`
 	CancelRequested bool                `json:"cancel_requested,omitempty"`

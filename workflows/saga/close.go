@@ -64,7 +64,7 @@ func (s *Saga) Close(outcome Outcome, story error) error {
 		workflow.SetCurrentDetails(s.ctx, "Superseded")
 		return nil
 	}
-	if err := s.fail(outcome, story); !superseded(err) {
+	if err := s.fail(outcome, story); workflow.IsContinueAsNewError(err) || !superseded(err) {
 		return err
 	}
 	return nil

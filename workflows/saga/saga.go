@@ -52,6 +52,7 @@ type Saga struct {
 	named     string // the host that the workflow is found by
 	naming    bool   // it will be found by one after a while
 	forward   bool   // past the point of no return
+	beyond    bool   // it has been, be it that it has been taken back
 	cancelled bool   // the row says that somebody asked for a cancel
 }
 
@@ -97,6 +98,7 @@ func BeginWith(ctx workflow.Context, ref steps.Ref, first string, undo map[opera
 		attempt:   max(begun.Attempt, 1),
 		step:      begun.Step,
 		forward:   spec.Beyond(begun.Step),
+		beyond:    spec.Beyond(begun.Step),
 		cancelled: begun.CancelRequested,
 	}
 	// A history of an earlier release doesn't say so, and goes on as it did.
@@ -197,8 +199,15 @@ func (s *Saga) Step(name string, move Move) error {
 	if err := s.stopped(); err != nil {
 		return err
 	}
-	s.forward = s.forward || s.spec.Beyond(name)
+	s.pass(name)
 	return nil
+}
+
+// pass notes that the story has come to a step.
+func (s *Saga) pass(step string) {
+	if s.spec.Beyond(step) {
+		s.forward, s.beyond = true, true
+	}
 }
 
 // Note has something be shown with the next step that has no message of its own.
@@ -254,10 +263,16 @@ func (s *Saga) advance(name string, move Move) error {
 	}
 	out, err := steps.Records.Advance(s.ctx, steps.AdvanceIn{
 		Fence: s.Fence, Step: name, Attempt: s.attempt,
-		Host: move.Host, Intend: move.Intend, Settle: move.Settle, Message: move.Message, Node: move.Node,
+		Host: move.Host, Intend: move.Intend, Settle: move.Settle, Message: move.Message, Node: move.Node, Beyond: s.beyond,
 	})
 	if err != nil {
 		return err
+	}
+	if name == operations.StepUndo && !s.beyond && s.spec.Beyond(out.Step) {
+		return workflow.NewContinueAsNewError(s.ctx, string(s.Begun.Kind), steps.Ref{OperationID: s.Fence.OperationID})
+	}
+	if name == out.Step { // whatever cancel comes with the answer
+		s.pass(name)
 	}
 	s.step, s.ledger = name, out.Effects
 	s.cancelled = s.cancelled || out.CancelRequested

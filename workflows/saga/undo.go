@@ -27,7 +27,9 @@ const Patience = 10 * time.Minute
 
 // UndoAll takes back every open effect, last first. One that can be neither
 // undone nor owed stays open in the ledger, where the audit names it, and the
-// others still go. It returns an error only if the ledger can't be written.
+// others still go. It returns an error only if the ledger can't be written, or if
+// nothing is undone: a task that was lost has led past the point of no return, and
+// another run goes on from there.
 func (s *Saga) UndoAll(why string) error {
 	// The write also reads: a step whose answer was lost may have left lines
 	// that this run has not heard of.

@@ -157,7 +157,13 @@ func (r records) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOu
 			w.broke("%s has no step %q", w.Op.Kind, in.Step)
 		}
 		w.settle(in.Settle)
-		if !w.Op.CancelRequested || spec.Beyond(w.Op.standing()) || !spec.Beyond(in.Step) {
+		if !w.Op.stays(spec, in) {
+			if spec.Beyond(in.Step) && !spec.Beyond(w.Op.standing()) {
+				w.Op.crossed = len(w.calls) - 1
+				if w.struck != nil && w.struck.N == w.Op.crossed {
+					w.beyond, w.open = true, in.Step == operations.StepMove
+				}
+			}
 			w.Op.Step, w.Op.Attempt = in.Step, in.Attempt
 			if spec.Beyond(in.Step) {
 				w.Op.Beyond = in.Step
@@ -168,6 +174,14 @@ func (r records) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOu
 		}
 		return steps.AdvanceOut{Step: w.Op.Step, Effects: slices.Clone(w.Ledger), CancelRequested: w.Op.CancelRequested}, nil
 	})
+}
+
+// stays says whether a step is not written: see the engine's.
+func (o *Operation) stays(spec operations.Spec, in steps.AdvanceIn) bool {
+	if in.Step == operations.StepUndo {
+		return !in.Beyond && !spec.Forward() && spec.Beyond(o.Step)
+	}
+	return o.CancelRequested && spec.Beyond(in.Step) && !spec.Beyond(o.standing())
 }
 
 // standing is the step that says how far the operation has come: see the engine's.

@@ -98,8 +98,8 @@ func (story Story) disturbed(t *testing.T, scenario Scenario, call Call, inciden
 	w := scenario.World()
 	w.incident = incident
 	err := story.tell(t, w)
-	if w.lost {
-		// A run from nothing, with what the database knows.
+	if w.lost || workflow.IsContinueAsNewError(err) {
+		// A run from nothing, or another one, with what the database knows.
 		w.lost, w.incident = false, Incident{}
 		err = story.tell(t, w)
 	}
@@ -166,7 +166,7 @@ func (story Story) tell(t *testing.T, w *World) error {
 	err := env.GetWorkflowError()
 	var failure *temporal.ApplicationError
 	shown := map[operations.Result]bool{
-		"":                         err == nil, // superseded, or lost
+		"":                         err == nil || workflow.IsContinueAsNewError(err), // superseded, or lost, or told on by another run
 		operations.ResultDone:      err == nil,
 		operations.ResultCancelled: temporal.IsCanceledError(err),
 		operations.ResultFailed:    errors.As(err, &failure),

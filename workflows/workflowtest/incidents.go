@@ -45,6 +45,8 @@ const (
 	_ ending = iota
 	// sameEnd: the same as without it.
 	sameEnd
+	// sameOrOpen: the same, or cancelled where hypervisors have yet to decide.
+	sameOrOpen
 	// cancelled: undone, if the operation can be.
 	cancelled
 	// noEnd: another operation owns the server; this one touches nothing more.
@@ -87,6 +89,11 @@ var anywhere = []Incident{
 	{Name: "the workflow is lost", Do: lose, ends: sameEnd},
 	{Name: "the workflow is lost afterwards", After: true, Do: lose, ends: sameEnd},
 	{Name: "knocks and strangers", Do: signal, ends: sameEnd},
+}
+
+// inTheLedger are those of the writes that a story moves on by.
+var inTheLedger = []Incident{
+	{Name: "its task is lost beyond, and it is cancelled then", After: true, Do: crossAndCancel, ends: sameOrOpen},
 }
 
 // inTheDatabase are those of local steps.
@@ -160,6 +167,9 @@ func incidents(c Call) []Incident {
 	case c.remote():
 		rows = atAService
 	}
+	if c.Step == "records.Advance" {
+		rows = slices.Concat(rows, inTheLedger)
+	}
 	return slices.Concat(anywhere, rows)
 }
 
@@ -225,6 +235,16 @@ func cancelAndLose(w *World, c Call) error {
 	return cancelByRow(w, c)
 }
 
+// crossAndCancel has the workflow not hear that a write has led past the point of no
+// return, but of a cancel.
+func crossAndCancel(w *World, c Call) error {
+	if w.Op.crossed != c.N {
+		return nil
+	}
+	_ = cancelByBoth(w, c)
+	return temporal.NewCanceledError()
+}
+
 func signal(w *World, _ Call) error {
 	w.signal()
 	return nil
@@ -261,17 +281,17 @@ func (w *World) strike(c Call, after bool) error {
 
 // allows says whether an operation that would have ended as plain may end as
 // result after the incident at call c. Beyond is whether it had come past its
-// point of no return by then, open whether hypervisors had yet to decide what
+// point of no return by then, or came there with that call, open whether hypervisors had yet to decide what
 // becomes of it.
 func (i Incident) allows(c Call, beyond, open bool, plain, result operations.Result) bool {
 	switch i.ends {
 	case sameEnd:
 		return result == plain
+	case sameOrOpen:
+		return result == plain || open && result == operations.ResultCancelled
 	case cancelled:
 		late := beyond || c.Step == "records.Finish" && (i.After || i.Name == "cancelled by Temporal")
-		// The answer of the write that leads beyond and the cancel may cross.
-		crossed := beyond && c.Step == "records.Advance" && i.After
-		return result == operations.ResultCancelled && (!late || crossed || open) ||
+		return result == operations.ResultCancelled && (!late || open) ||
 			result == plain && (late || plain == operations.ResultFailed)
 	}
 	return true

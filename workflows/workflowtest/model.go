@@ -180,12 +180,16 @@ func (r rows) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOut, 
 	m := r.w.model()
 	return Fenced(r.w, "records.Advance", in.Fence, func() (steps.AdvanceOut, error) {
 		m.undoing = in.Step == operations.StepUndo && (m.Spec().Forward() || !m.Spec().Beyond(m.Step))
+		now := m.Step
+		if in.Step == operations.StepUndo && (m.undoing || in.Beyond) {
+			now = operations.StepUndo
+		}
 		late := m.CancelRequested && m.Spec().Beyond(in.Step) && !m.Spec().Beyond(m.Step)
 		if in.Step != operations.StepUndo && !late {
 			if !slices.Contains(m.Spec().Steps, in.Step) {
 				m.Broke("there is no step %s", in.Step)
 			}
-			m.Step = in.Step
+			m.Step, now = in.Step, in.Step
 			if mover, ok := r.w.(Mover); ok && in.Node != nil {
 				mover.Move(*in.Node)
 			}
@@ -195,7 +199,7 @@ func (r rows) Advance(_ context.Context, in steps.AdvanceIn) (steps.AdvanceOut, 
 			}
 		}
 		m.settle(in.Settle)
-		return steps.AdvanceOut{Step: m.Step, CancelRequested: m.CancelRequested, Effects: slices.Clone(m.Effects)}, nil
+		return steps.AdvanceOut{Step: now, CancelRequested: m.CancelRequested, Effects: slices.Clone(m.Effects)}, nil
 	})
 }
 

@@ -81,7 +81,9 @@ type Operation struct {
 	Input json.RawMessage
 	Step  string
 	// Beyond is the last step past the point of no return that it has come to.
-	Beyond          string
+	Beyond string
+	// crossed is the call that has led past it; 0 for none.
+	crossed         int
 	Attempt         int
 	RunID           string
 	CancelRequested bool
