@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"holdfast.dev/integration/cloud"
-	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
 )
 
@@ -39,8 +38,7 @@ func attachInterface(ctx context.Context, c *cloud.Cloud, server string) error {
 		answered <- c.Do(ctx, http.MethodPost, interfaces(server), map[string]any{"interfaceAttachment": map[string]any{}}, http.StatusOK, nil)
 	}()
 	for {
-		ops, err := c.Operations(ctx, server)
-		if err != nil || slices.ContainsFunc(ops, func(op engine.Operation) bool { return op.Kind == operations.ServerAttachInterface }) {
+		if asked, err := isAsked(ctx, c, operations.ServerAttachInterface, server); err != nil || asked {
 			return err
 		}
 		select {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/operations"
 )
 
 // slowly makes every sub-step of the hosts take its time.
@@ -169,4 +170,39 @@ func TestHostsReplacedDuringPower(t *testing.T) {
 		}
 	}
 	c.Audit()
+}
+
+// One process after the other is killed while volumes are swapped, and comes back: some
+// of the swaps go on meanwhile, those that are held still stand where they were
+// afterwards. All of them are done.
+func TestKillsWhileVolumesAreSwapped(t *testing.T) {
+	t.Parallel()
+	victims := []cloud.Name{cloud.Host, cloud.Control, cloud.Temporal, cloud.Companions}
+	names := make([]string, len(victims))
+	for i, victim := range victims {
+		names[i] = "kill of " + string(victim)
+	}
+	s := swapping
+	if !full {
+		s = s.only(s.local("cinder.BeginSwap.done"), "swap.copy", "swap.done", s.local("records.ReplaceVolume"), s.local("cinder.EndSwap"))
+	}
+	s.cloud.Config = map[string]any{"compute.host_down_after": "30s"}
+	c := s.start(t, 6)
+	all := s.hang(t, c, names...)
+	for i, victim := range victims {
+		its := of(verb{name: names[i]}, all)
+		c.Kill(victim)
+		for _, h := range its {
+			must(t, c.Points.Release(h.server))
+		}
+		c.Restart(victim)
+		for _, h := range its {
+			if op := finished(t, c, h.op.ID); op.Result != operations.ResultDone {
+				t.Errorf("%s: it has ended as %q (%s), want done", h, op.Result, op.Message)
+			}
+		}
+	}
+	checkVolumes(t, c, all)
+	c.Audit()
+	clearAway(t, c, all)
 }

@@ -10,7 +10,6 @@ import (
 var untold = map[operations.Kind]string{
 	operations.ServerRecover:       "nobody asks for it: a terminate, a reset and a lost run lead to it, in every story of TestVerbs",
 	operations.ServerRecoverShared: "the same, in the stories of devices",
-	operations.ServerSwapVolume:    "Cinder asks for it, once it has made the new volume: workers has it cancelled, deleted, and its hosts killed",
 }
 
 // Every kind of operation on servers is told, in full, in each of the tests that do

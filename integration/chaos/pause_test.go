@@ -19,13 +19,15 @@ import (
 // everything goes on when it is let.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	c := cloud.Start(t, cloud.Options{})
+	c := cloud.Start(t, cloud.Options{Services: true})
 	builds := build.only("build.start").hang(t, c, "pause", "pause and delete")
 	deletes := deletion.only("destroy.stop").hang(t, c, "pause")
 	all := append(builds, deletes...)
 	for _, s := range powers {
 		all = append(all, s.only("power."+s.verb).hang(t, c, "pause")...)
 	}
+	swaps := swapping.only("swap.copy").hang(t, c, "pause")
+	all = append(all, swaps...)
 	_, namespace := c.TemporalAddress()
 	for _, h := range all {
 		_, err := c.Temporal.WorkflowService().PauseWorkflowExecution(t.Context(), &workflowservice.PauseWorkflowExecutionRequest{
@@ -63,6 +65,10 @@ func TestPause(t *testing.T) {
 		allAre(t, c, []string{h.server}, h.story.after, patience)
 		left = append(left, h.server)
 	}
+	for _, h := range all {
+		finished(t, c, h.op.ID)
+	}
+	checkVolumes(t, c, swaps)
 	c.Audit()
 	once(t, c, left)
 }

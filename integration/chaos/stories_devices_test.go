@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/operations"
 )
 
@@ -24,7 +25,13 @@ var devices = []story{
 		"records.ServerSpec", "plug.device", "plug.done")),
 	connected(anew(story{kind: operations.ServerDetachInterface, before: "ACTIVE", after: "ACTIVE", turn: "unplug.device", stuck: "ACTIVE"},
 		"unplug.device", "unplug.done", "neutron.Deallocate", "neutron.Deallocate.done")),
+	swapping,
 }
+
+// swapping is of a volume that Cinder migrates.
+var swapping = served(anew(story{kind: operations.ServerSwapVolume, before: "ACTIVE", after: "ACTIVE", lead: []operations.Kind{operations.ServerAttachVolume},
+	turn: "records.ReplaceVolume"}, "cinder.BeginSwap", "cinder.BeginSwap.done", "records.ServerSpec", "swap.copy", "swap.pivot", "swap.done",
+	"records.ReplaceVolume", "records.ReplaceVolume.done", "cinder.EndSwap", "cinder.EndSwap.done"))
 
 // connected ones are of servers with a network, which have an interface there.
 func connected(s story) story {
@@ -47,14 +54,45 @@ func attachVolume(ctx context.Context, c *cloud.Cloud, server string) error {
 
 // detachVolume takes its volume from the server.
 func detachVolume(ctx context.Context, c *cloud.Cloud, server string) error {
-	volumes, err := volumesOf(ctx, c, server)
-	if err != nil || len(volumes) != 1 {
-		return fmt.Errorf("server %s has volumes %v: %w", server, volumes, err)
-	}
-	if err := awaitVolume(c, volumes[0], "in-use"); err != nil {
+	volume, err := volumeOf(ctx, c, server)
+	if err != nil {
 		return err
 	}
-	return c.Do(ctx, http.MethodDelete, attachments(server)+"/"+volumes[0], nil, http.StatusAccepted, nil)
+	return c.Do(ctx, http.MethodDelete, attachments(server)+"/"+volume, nil, http.StatusAccepted, nil)
+}
+
+// swapVolume has Cinder migrate its volume, which then asks for the swap.
+func swapVolume(ctx context.Context, c *cloud.Cloud, server string) error {
+	volume, err := volumeOf(ctx, c, server)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"os-migrate_volume": map[string]string{"host": "elsewhere"}}
+	if err := c.VolumesOfAll(ctx, http.MethodPost, "/volumes/"+volume+"/action", body, nil); err != nil {
+		return err
+	}
+	return c.Await(patience, func(ctx context.Context) error {
+		asked, err := isAsked(ctx, c, operations.ServerSwapVolume, server)
+		if err == nil && !asked {
+			err = fmt.Errorf("no swap of volume %s is asked for", volume)
+		}
+		return err
+	})
+}
+
+// isAsked says whether the server has an operation of the kind.
+func isAsked(ctx context.Context, c *cloud.Cloud, kind operations.Kind, server string) (bool, error) {
+	ops, err := c.Operations(ctx, server)
+	return slices.ContainsFunc(ops, func(op engine.Operation) bool { return op.Kind == kind }), err
+}
+
+// volumeOf is the server's one volume, once it is in use.
+func volumeOf(ctx context.Context, c *cloud.Cloud, server string) (string, error) {
+	volumes, err := volumesOf(ctx, c, server)
+	if err != nil || len(volumes) != 1 {
+		return "", fmt.Errorf("server %s has volumes %v: %w", server, volumes, err)
+	}
+	return volumes[0], awaitVolume(c, volumes[0], "in-use")
 }
 
 func attachments(server string) string { return "/v2.1/servers/" + server + "/os-volume_attachments" }
@@ -83,7 +121,7 @@ func awaitVolume(c *cloud.Cloud, id, status string) error {
 func (h held) volumes(result operations.Result) []int {
 	done := result == operations.ResultDone
 	switch {
-	case h.story.kind == operations.ServerAttachVolume && done:
+	case h.story.kind == operations.ServerSwapVolume, h.story.kind == operations.ServerAttachVolume && done:
 		return []int{1}
 	case h.story.kind != operations.ServerDetachVolume || done || h.turned():
 		return []int{0}
@@ -113,17 +151,54 @@ func checkVolumes(t *testing.T, c *cloud.Cloud, all []held) {
 			t.Errorf("%s, which has ended as %q: server %s has volumes %v, want %v of them", h, op.Result, h.server, ids, want)
 		}
 		inUse += len(ids)
-	}
-	var shown struct{ Volumes []struct{ ID, Status string } }
-	must(t, c.Volumes(t.Context(), http.MethodGet, "/volumes/detail", nil, &shown))
-	for _, v := range shown.Volumes {
-		if v.Status == "in-use" {
-			inUse--
-		} else if v.Status != "available" {
-			t.Errorf("volume %s is left %s", v.ID, v.Status)
+		if h.story.kind == operations.ServerSwapVolume && len(ids) == 1 {
+			h.checkSwap(t, c, ids[0], op.Result)
 		}
 	}
-	if inUse != 0 {
-		t.Errorf("servers have %d more volumes than are in use", inUse)
+	c.Eventually("as many volumes are in use as servers have, and no other has anything to do", patience, func(ctx context.Context) error {
+		var shown struct{ Volumes []struct{ ID, Status string } }
+		if err := c.Volumes(ctx, http.MethodGet, "/volumes/detail", nil, &shown); err != nil {
+			return err
+		}
+		left := inUse
+		for _, v := range shown.Volumes {
+			switch v.Status {
+			case "in-use":
+				left--
+			case "available":
+			default:
+				return fmt.Errorf("volume %s is left %s", v.ID, v.Status)
+			}
+		}
+		if left != 0 {
+			return fmt.Errorf("servers have %d more volumes than are in use", left)
+		}
+		return nil
+	})
+}
+
+// checkSwap fails the test unless Cinder has heard how the swap ended, and it and the
+// guest have the volume by one attachment.
+func (h held) checkSwap(t *testing.T, c *cloud.Cloud, volume string, result operations.Result) {
+	t.Helper()
+	var shown struct {
+		Volume struct {
+			Status      string `json:"migration_status"`
+			Attachments []struct {
+				ID string `json:"attachment_id"`
+			}
+		}
+	}
+	must(t, c.VolumesOfAll(t.Context(), http.MethodGet, "/volumes/"+volume, nil, &shown))
+	want := "error"
+	if result == operations.ResultDone || h.turned() {
+		want = "success"
+	}
+	if shown.Volume.Status != want {
+		t.Errorf("%s, which has ended as %q: the migration of volume %s is %q, want %q", h, result, volume, shown.Volume.Status, want)
+	}
+	guest, err := c.Guest(h.server)
+	if err != nil || len(shown.Volume.Attachments) != 1 || guest.Attachments[volume] != shown.Volume.Attachments[0].ID {
+		t.Errorf("%s, which has ended as %q: the guest has volumes by %v, %v; Cinder says %+v", h, result, guest.Attachments, err, shown.Volume)
 	}
 }

@@ -141,6 +141,8 @@ func ask(ctx context.Context, c *cloud.Cloud, kind operations.Kind, server strin
 		return attachVolume(ctx, c, server)
 	case operations.ServerDetachVolume:
 		return detachVolume(ctx, c, server)
+	case operations.ServerSwapVolume:
+		return swapVolume(ctx, c, server)
 	case operations.ServerAttachInterface:
 		return attachInterface(ctx, c, server)
 	case operations.ServerDetachInterface:

@@ -77,7 +77,7 @@ func (c *Cloud) companions() *companions {
 	s := &companions{Cloud: c, cfg: services.Config{
 		DSN: c.Database(databaseRole), Dir: filepath.Join(c.dir, "companions"),
 		IdentityPort: c.freePort(), ImagePort: c.freePort(), NetworkPort: c.freePort(), VolumePort: c.freePort(),
-		User: serviceUser, Password: uuid.NewString(), Project: serviceProject,
+		User: serviceUser, Password: uuid.NewString(), Project: serviceProject, ComputeURL: c.compute(),
 	}}
 	s.cfg.Seed = identity.Seed{
 		Region: region, Projects: []string{serviceProject, project, adminProject},
@@ -90,7 +90,7 @@ func (c *Cloud) companions() *companions {
 		},
 		Services: []identity.SeedService{
 			{Type: "identity", Name: "keystone", URL: s.identity()},
-			{Type: "compute", Name: "nova", URL: c.url + "/v2.1"},
+			{Type: "compute", Name: "nova", URL: c.compute()},
 			{Type: "image", Name: "glance", URL: s.images()},
 			{Type: "network", Name: "neutron", URL: s.networks()},
 			{Type: "block-storage", Name: "cinder", URL: s.volumes()},
@@ -98,6 +98,8 @@ func (c *Cloud) companions() *companions {
 	}
 	return s
 }
+
+func (c *Cloud) compute() string { return c.url + "/v2.1" }
 
 func (s *companions) identity() string {
 	return fmt.Sprintf("http://127.0.0.1:%d/v3", s.cfg.IdentityPort)
@@ -131,9 +133,9 @@ func (s *companions) start(bootImage string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := &supervise.Process{Name: "companions", Args: []string{s.binary, "dev", "companions", file},
+	p := &supervise.Process{Name: string(Companions), Args: []string{s.binary, "dev", "companions", file},
 		LogFile: filepath.Join(s.dir, "companions.log"), Ready: launch.Answers(s.identity())}
-	s.processes["companions"] = p
+	s.processes[Companions] = p
 	if err := p.Start(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 )
 
 // CLI runs a command of the binary and gives its output.
@@ -98,6 +99,8 @@ type Guest struct {
 	Power int
 	// Console is what it has said, a line for each change.
 	Console []string
+	// Attachments are those by which it has its volumes, by the ids of these.
+	Attachments map[string]string
 }
 
 // Guest reads a server's guest from the disk of its host, which is the only one
@@ -121,6 +124,7 @@ func (c *Cloud) Guest(server string) (g Guest, err error) {
 	}
 	var domain struct {
 		Power servers.PowerState `json:"power_state"`
+		Spec  steps.ServerSpec   `json:"spec"`
 	}
 	if err := json.Unmarshal(text, &domain); err != nil {
 		return g, err
@@ -129,7 +133,11 @@ func (c *Cloud) Guest(server string) (g Guest, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it has come from another host, and has said nothing here
 	}
-	return Guest{Power: int(domain.Power.Shown()), Console: strings.Split(strings.TrimSpace(string(said)), "\n")}, err
+	g = Guest{Power: int(domain.Power.Shown()), Console: strings.Split(strings.TrimSpace(string(said)), "\n"), Attachments: map[string]string{}}
+	for _, v := range domain.Spec.Volumes {
+		g.Attachments[v.ID] = v.AttachmentID
+	}
+	return g, err
 }
 
 // Domains says of a server's guest whether its domain is defined.

@@ -21,8 +21,9 @@ const (
 	Host     Name = "host" // all hosts
 	Temporal Name = "temporal"
 	Postgres Name = "postgres"
-	// Conductor is there with Options.Machines.
-	Conductor Name = "conductor"
+	// Conductor is there with Options.Machines, Companions with Options.Services.
+	Conductor  Name = "conductor"
+	Companions Name = "companions"
 )
 
 // Names are all of them.

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { cloud.Main(m) }
 
 type description struct {
 	Endpoints map[string]string
+	Clouds    string `json:"clouds_yaml"`
 	Users     []struct{ Name, Project, Password string }
 }
 
@@ -32,6 +33,7 @@ type session struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	errors  bytes.Buffer
+	clouds  string            // the file of clouds.yaml
 	at      map[string]string // the endpoints, by name
 	compute string
 	tokens  map[string]string // by user
@@ -58,7 +60,7 @@ func start(t *testing.T, binary, dir string, settings ...string) *session {
 	if err := json.NewDecoder(out).Decode(&d); err != nil {
 		t.Fatalf("holdfast dev --json: %v\n%s", err, &s.errors)
 	}
-	s.at, s.compute = d.Endpoints, d.Endpoints["compute"]
+	s.at, s.compute, s.clouds = d.Endpoints, d.Endpoints["compute"], d.Clouds
 	for _, u := range d.Users {
 		s.tokens[u.Name] = s.logIn(d.Endpoints["identity"], u.Name, u.Project, u.Password)
 	}
@@ -187,6 +189,7 @@ func TestDevelopmentCloud(t *testing.T) {
 	second := start(t, binary, dir)
 	second.awaitActive(old)   // the same data
 	second.awaitActive(young) // and what was in flight
+	migrated(second, old)
 	second.ask(http.MethodDelete, second.compute+"/servers/"+old, "", http.StatusNoContent)
 	signalled(second)
 	second.interrupt()
