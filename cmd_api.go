@@ -191,6 +191,8 @@ func (p *process) baremetal(tokens rest.Authenticator, box *secrets.Box, key hos
 		PowerTimeout:     p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout: p.cfg.Conductor.SoftPowerOffTimeout,
 		AutomatedClean:   p.cfg.Conductor.AutomatedClean,
+		LockAttempts:     p.cfg.Conductor.NodeLockedRetryAttempts,
+		LockInterval:     p.cfg.Conductor.NodeLockedRetryInterval,
 		Conductors:       hostlink.NewReader(key),
 	}
 	if caller := p.caller(tokens); caller != nil {

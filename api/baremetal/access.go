@@ -58,14 +58,26 @@ func visibleNode(r *rest.Request, q store.Queryer, ident string, byName bool) (*
 // node finds the node of the path and asks a rule about it. Whoever may not see
 // it is told that it isn't there.
 func (a *API) node(r *rest.Request, q store.Queryer, rules ...string) (*baremetal.Node, error) {
-	n, err := baremetal.Nodes.Find(r.Context(), q, r.Param("node"), byName(r))
+	n, err := namedNode(r, func(ident string) (*baremetal.Node, error) {
+		return baremetal.Nodes.Find(r.Context(), q, ident, byName(r))
+	})
 	return n, permitted(r, n, err, rules)
 }
 
 // lockNode is node for a change: what it gives stays so until the transaction ends.
 func (a *API) lockNode(r *rest.Request, tx store.Tx, rules ...string) (*baremetal.Node, error) {
-	n, err := baremetal.Nodes.Lock(r.Context(), tx, r.Param("node"), byName(r))
+	n, err := namedNode(r, func(ident string) (*baremetal.Node, error) {
+		return baremetal.Nodes.Lock(r.Context(), tx, ident, byName(r))
+	})
 	return n, permitted(r, n, err, rules)
+}
+
+// namedNode has the node of the path looked for, unless nothing can be called so.
+func namedNode(r *rest.Request, find func(ident string) (*baremetal.Node, error)) (*baremetal.Node, error) {
+	if ident := r.Param("node"); !baremetal.IsUUID(ident) && !isLogicalName(r, ident) {
+		return nil, invalid("Expected UUID or name for node: %s", ident)
+	}
+	return sought(r, "node", find)
 }
 
 func permitted(r *rest.Request, n *baremetal.Node, err error, rules []string) error {

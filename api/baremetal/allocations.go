@@ -12,7 +12,7 @@ import (
 )
 
 var allocations = kind[baremetal.Allocation]{
-	resource: &allocationResource, table: baremetal.Allocations, rule: "baremetal:allocation:", param: "allocation", what: "allocation",
+	resource: &allocationResource, table: baremetal.Allocations, rule: "baremetal:allocation:", param: "allocation", misnamed: "Expected a logical name or UUID but received %s.", what: "allocation",
 	schema: "allocation_create", byName: alwaysNamed,
 	filters: []filter{
 		{name: "node", since: 1},

@@ -8,7 +8,7 @@ import (
 )
 
 var chassis = kind[baremetal.Chassis]{
-	resource: &chassisResource, table: baremetal.AllChassis, rule: "baremetal:chassis:", param: "chassis", what: "chassis",
+	resource: &chassisResource, table: baremetal.AllChassis, rule: "baremetal:chassis:", param: "chassis", misnamed: "Expected UUID for chassis_uuid: %s", what: "chassis",
 	schema: "chassis_create",
 	// The links to its nodes are a list in a list, as the original has them.
 	dress: func(r *rest.Request, c *baremetal.Chassis, wanted []string, shown map[string]any) {

@@ -18,7 +18,7 @@ import (
 )
 
 var deployTemplates = kind[baremetal.DeployTemplate]{
-	resource: &deployTemplateResource, table: baremetal.DeployTemplates, rule: "baremetal:deploy_template:", param: "template", what: "template",
+	resource: &deployTemplateResource, table: baremetal.DeployTemplates, rule: "baremetal:deploy_template:", param: "template", misnamed: "Expected UUID or name for template_ident: %s", what: "template",
 	schema: "deploy_template_create", byName: alwaysNamed,
 	create: func(_ *API, _ *rest.Request, _ store.Tx, _ *pyjson.Object, d *baremetal.DeployTemplate) (err error) {
 		d.Steps, err = distinct(d.Steps, "priority")

@@ -66,6 +66,10 @@ func notAcceptable() error {
 	return faults.New(faults.Invalid, "NotAcceptable", "Request not acceptable.")
 }
 
+// notThere is a row that the request's version doesn't have, in the words of those that
+// say no more.
+func notThere() error { return faults.New(faults.NotFound, "NotFound", "Resource could not be found.") }
+
 // notSupported is a row that the request's version doesn't have.
 func notSupported() error {
 	return faults.New(faults.NotFound, "NotFound", "The API is not supported for this version")

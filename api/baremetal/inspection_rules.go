@@ -19,7 +19,7 @@ import (
 const mainPhase = "main"
 
 var inspectionRules = kind[baremetal.InspectionRule]{
-	resource: &inspectionRuleResource, table: baremetal.InspectionRules, rule: "baremetal:inspection_rule:", param: "rule", what: "inspection_rule",
+	resource: &inspectionRuleResource, table: baremetal.InspectionRules, rule: "baremetal:inspection_rule:", param: "rule", misnamed: "Expected UUID for inspection_rule_uuid: %s", what: "inspection_rule",
 	schema:  "inspection_rule_create",
 	filters: []filter{{name: "phase", since: 1}},
 	fresh: func() *baremetal.InspectionRule {

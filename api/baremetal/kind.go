@@ -24,6 +24,8 @@ type kind[T any] struct {
 	// param is the parameter of its paths; what is the name that refusals have for
 	// a body.
 	param, what string
+	// misnamed is the refusal of what no row can be called, which %s stands for.
+	misnamed string
 	// schema is the one that rows after a patch have, and bodies; bodySchema gives
 	// that of bodies where versions differ.
 	schema     string
@@ -106,7 +108,9 @@ func (k *kind[T]) page(a *API, r *rest.Request, detailed bool) (*listing, []*T, 
 
 // find gives the row of the path, if the rules let the caller.
 func (k *kind[T]) find(a *API, r *rest.Request, rules ...string) (*T, error) {
-	row, err := k.table.Find(r.Context(), a.DB.Pool, r.Param(k.param), k.byName != nil && k.byName(r))
+	row, err := k.named(r, func(ident string, byName bool) (*T, error) {
+		return k.table.Find(r.Context(), a.DB.Pool, ident, byName)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +119,19 @@ func (k *kind[T]) find(a *API, r *rest.Request, rules ...string) (*T, error) {
 
 // lock is find for a change: what it gives stays so until the transaction ends.
 func (k *kind[T]) lock(a *API, r *rest.Request, tx store.Tx, rules ...string) (*T, error) {
-	row, err := k.table.Lock(r.Context(), tx, r.Param(k.param), k.byName != nil && k.byName(r))
+	row, err := k.named(r, func(ident string, byName bool) (*T, error) { return k.table.Lock(r.Context(), tx, ident, byName) })
 	if err != nil {
 		return nil, err
 	}
 	return row, k.permitted(a, r, tx, row, rules...)
+}
+
+// named has the row of the path looked for, unless nothing can be called so.
+func (k *kind[T]) named(r *rest.Request, find func(ident string, byName bool) (*T, error)) (*T, error) {
+	if ident := r.Param(k.param); !baremetal.IsUUID(ident) && (k.byName == nil || !isLogicalName(r, ident)) {
+		return nil, invalid(k.misnamed, ident)
+	}
+	return sought(r, k.param, func(ident string) (*T, error) { return find(ident, k.byName != nil && k.byName(r)) })
 }
 
 func (k *kind[T]) permitted(a *API, r *rest.Request, q store.Queryer, row *T, rules ...string) error {

@@ -125,6 +125,14 @@ func (a *API) injectNMI(r *rest.Request) (*rest.Response, error) {
 	return nil, err
 }
 
+// knowsBootModes refuses versions that set none; whoever may not set any isn't told.
+func knowsBootModes(r *rest.Request) error {
+	if r.At(v(76)) {
+		return nil
+	}
+	return faults.New(faults.NotFound, "NotFound", "This endpoint is supported starting with the API version 1.76")
+}
+
 // setBootMode answers PUT .../states/boot_mode.
 func (a *API) setBootMode(r *rest.Request) (*rest.Response, error) {
 	asked, err := readArguments(r, "target")
@@ -136,6 +144,9 @@ func (a *API) setBootMode(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	_, err = a.command(r, "baremetal:node:set_boot_mode", steps.NodeCommandInput{Command: steps.SetBootMode, Mode: mode}, func(n *baremetal.Node) error {
+		if err := knowsBootModes(r); err != nil {
+			return err
+		}
 		if mode != provision.BIOS && mode != provision.UEFI {
 			return invalid("Invalid boot mode %s requested for node. Allowed boot modes are: %s, %s", mode, provision.BIOS, provision.UEFI)
 		}
@@ -157,7 +168,12 @@ func (a *API) setSecureBoot(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.command(r, "baremetal:node:set_secure_boot", steps.NodeCommandInput{Command: steps.SetSecureBoot, Secure: *secure}, steady)
+	_, err = a.command(r, "baremetal:node:set_secure_boot", steps.NodeCommandInput{Command: steps.SetSecureBoot, Secure: *secure}, func(n *baremetal.Node) error {
+		if err := knowsBootModes(r); err != nil {
+			return err
+		}
+		return steady(n)
+	})
 	if err != nil {
 		return nil, err
 	}

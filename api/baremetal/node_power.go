@@ -72,10 +72,7 @@ func mayPower(r *rest.Request, n *baremetal.Node, target provision.Power, second
 	case seconds != nil && *seconds < 1:
 		return faults.New(faults.Invalid, "Invalid", "timeout has to be positive integer")
 	case !target.Known():
-		if n.PowerState == nil {
-			return refused("None")
-		}
-		return refused(*n.PowerState)
+		return refused(orNone(n.PowerState))
 	case n.ProvisionState == provision.Cleaning || n.ProvisionState == provision.CleanWait:
 		return refused(string(n.ProvisionState))
 	case target.Target() == provision.PowerOff && n.DisablePowerOff:

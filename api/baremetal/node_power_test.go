@@ -3,8 +3,12 @@ package baremetal_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"holdfast.dev/api/baremetal"
+	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/operations"
+	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute/computetest"
@@ -113,5 +117,53 @@ func TestPowerIsCancelledBeforeItBegan(t *testing.T) {
 	if len(history) != 300 || last["event"] != node["last_error"] || last["severity"] != "ERROR" || last["conductor"] != "conductor-1" || last["user"] != "alice" ||
 		last["project"] != "a11ce" || last["state"] != "enroll" {
 		t.Errorf("%d events, the last is %v", len(history), last)
+	}
+}
+
+// asked tells when a rule is asked.
+type asked struct {
+	rest.Enforcer
+	rule string
+	told chan struct{}
+}
+
+func (a asked) Check(creds policy.Credentials, rule string, target map[string]any) error {
+	if rule == a.rule {
+		select {
+		case a.told <- struct{}{}:
+		default: // it was told before
+		}
+	}
+	return a.Enforcer.Check(creds, rule, target)
+}
+
+// Who would change a node that somebody works on waits for that to be over, if it
+// doesn't take long.
+func TestANodeAtWorkIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	told := make(chan struct{}, 1)
+	c := newCloudWith(t, func(api *baremetal.API) {
+		api.Policy = asked{api.Policy, "baremetal:node:set_power_state", told}
+		api.LockAttempts, api.LockInterval = 6000, 10*time.Millisecond
+	})
+	c.conductor("conductor-1", "")
+	id := c.enroll("root", `{"driver": "fake-hardware", "name": "n1"}`)
+	turn := func(to string) int {
+		return c.ask("root", "1.115", "PUT", "/v1/nodes/n1/states/power", `{"target": "`+to+`"}`).status
+	}
+	if status := turn("power on"); status != 202 {
+		t.Fatal(status)
+	}
+	<-told
+	second := make(chan int)
+	go func() { second <- turn("power off") }()
+	<-told // it has the row, and finds somebody at work
+	on := "power on"
+	c.finish(id, operations.ResultDone, steps.NodeOutcome{PowerState: &on}, nil)
+	if status := <-second; status != 202 {
+		t.Errorf("the second was answered %d", status)
+	}
+	if node := c.ask("root", "1.115", "GET", "/v1/nodes/n1", "").body; node["power_state"] != "power on" || node["target_power_state"] != "power off" {
+		t.Errorf("%v", node)
 	}
 }

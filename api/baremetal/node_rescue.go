@@ -74,11 +74,7 @@ func (a *API) mayRescue(n *baremetal.Node, doing, verb string, can func(*baremet
 	if err == nil {
 		return nil
 	}
-	instance := "None"
-	if n.InstanceUUID != nil {
-		instance = *n.InstanceUUID
-	}
 	f := faults.As(err)
 	return faults.Wrap(err, f.Kind, fmt.Sprintf("Instance%s%sFailure", strings.ToUpper(verb[:1]), verb[1:]),
-		"Failed to %s instance %s for node %s: Validation failed: %s", verb, instance, n.UUID, f.Message)
+		"Failed to %s instance %s for node %s: Validation failed: %s", verb, orNone(n.InstanceUUID), n.UUID, f.Message)
 }

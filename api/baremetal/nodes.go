@@ -26,8 +26,9 @@ var nodeFilters = []filter{
 	{name: "provision_state", since: 9, read: inState},
 	{name: "driver", since: 16, says: true, read: equal("driver")},
 	{name: "resource_class", since: 21, says: true, read: equal("resource_class")},
-	{name: "fault", since: 42, says: true, read: equal("fault")},
+	{name: "fault", since: 42, says: true, read: byFault},
 	{name: "conductor_group", since: 46, says: true, read: equal("conductor_group")},
+	{name: "conductor", since: 49, says: true, read: byConductor},
 	{name: "owner", since: 50, says: true, read: equal("owner")},
 	{name: "description_contains", since: 1, read: contains},
 	{name: "retired", since: 1, read: truth("retired")},
@@ -53,6 +54,18 @@ func inState(value string) (baremetal.Filter, error) {
 		return baremetal.Filter{}, invalid("Provision state \"%s\" is not valid", value)
 	}
 	return baremetal.Filter{SQL: "t.provision_state = $", Value: value}, nil
+}
+
+func byFault(value string) (baremetal.Filter, error) {
+	if !slices.Contains(provision.Faults, value) {
+		return baremetal.Filter{}, invalid("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", value, strings.Join(provision.Faults, "', '"))
+	}
+	return baremetal.Filter{SQL: "t.fault = $", Value: value}, nil
+}
+
+// byConductor is a filter by who works on a node's requests.
+func byConductor(value string) (baremetal.Filter, error) {
+	return baremetal.Filter{SQL: baremetal.Nodes.SQL("conductor") + " = $", Value: value}, nil
 }
 
 // inShard is a filter by a list of shards.

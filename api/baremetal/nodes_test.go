@@ -282,11 +282,15 @@ func TestFilters(t *testing.T) {
 	a := c.enroll("root", `{"driver": "fake-hardware", "name": "a", "chassis_uuid": "`+chassis+`", "resource_class": "gold", "shard": "s1", "description": "the first one"}`)
 	b := c.enroll("root", `{"driver": "ipmi", "name": "b", "maintenance": true, "owner": "o", "lessee": "l"}`)
 	child := c.enroll("root", `{"driver": "ipmi", "name": "child", "parent_node": "a"}`)
+	c.exec(`UPDATE baremetal.nodes SET fault = 'power failure' WHERE name = 'b'`)
+	c.exec(`INSERT INTO baremetal.conductors (hostname, conductor_group, drivers, down_after, link_address, updated_at)
+		VALUES ('here', '', '{fake-hardware}', '1 min', '', now()), ('gone', '', '{fake-hardware,ipmi}', '1 min', '', now() - interval '1 h')`)
 	for query, want := range map[string][]string{
 		"": {a, b}, "driver=ipmi": {b}, "maintenance=yes": {b}, "maintenance=false": {a}, "associated=true": nil, "associated=0": {a, b},
 		"provision_state=enroll": {a, b}, "provision_state=active": nil, "resource_class=gold": {a}, "owner=o": {b}, "lessee=l": {b}, "project=l": {b},
 		"shard=s1,s2": {a}, "sharded=true": {a}, "sharded=false": {b}, "description_contains=first": {a}, "retired=false": {a, b},
-		"include_children=true": {a, b, child}, "parent_node=" + a: {child}, "chassis_uuid=" + chassis: {a}, "conductor_group=": {a, b}, "fault=x": nil,
+		"include_children=true": {a, b, child}, "parent_node=" + a: {child}, "chassis_uuid=" + chassis: {a}, "conductor_group=": {a, b}, "fault=power+failure": {b}, "fault=clean+failure": nil,
+		"conductor=here": {a}, "conductor=gone": nil, "conductor=nobody": nil, "conductor=here&driver=ipmi": nil,
 		"instance_name=x": nil, "instance_uuid=" + a: nil,
 	} {
 		got := c.ask("root", "1.115", "GET", "/v1/nodes?"+query, "")
@@ -301,6 +305,7 @@ func TestFilters(t *testing.T) {
 	}
 	c.play(
 		step{"root", "1.115", "GET", "/v1/nodes?maintenance=perhaps", "", 400, "Unrecognized value 'perhaps'"},
+		step{"root", "1.115", "GET", "/v1/nodes?fault=x", "", 400, `Unrecognized fault "x" is specified, allowed faults are ('power failure', 'clean failure', 'rescue abort failure', 'service failure')`},
 		step{"root", "1.115", "GET", "/v1/nodes?limit=x", "", 400, "Expected an integer for limit: x"},
 		step{"root", "1.115", "GET", "/v1/nodes?marker=x", "", 400, "Expected UUID for marker: x"},
 		step{"root", "1.115", "DELETE", "/v1/chassis/" + chassis, "", 400, "contains nodes"},
@@ -505,4 +510,64 @@ func TestShards(t *testing.T) {
 		t.Error(text)
 	}
 	c.play(step{"root", "1.81", "GET", "/v1/shards", "", 404, "The API version does not allow shards"})
+}
+
+// The ports of a port group are on one physical network, which the first of them brings.
+func TestPortsOfAGroupAreOnOneNetwork(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	node := c.enroll("root", `{"driver": "fake-hardware"}`)
+	const v = "1.115"
+	group := func(body string) string {
+		return c.ask("root", v, "POST", "/v1/portgroups", `{"node_uuid": "`+node+`"`+body+`}`).body["uuid"].(string)
+	}
+	last := 0
+	port := func(body string, status int, fault string) string {
+		t.Helper()
+		last++
+		made := c.ask("root", v, "POST", "/v1/ports", fmt.Sprintf(`{"address": "52:54:00:00:00:%02x", "node_uuid": "%s"%s}`, last, node, body))
+		if made.status != status || !strings.Contains(made.fault, fault) {
+			t.Errorf("%s: %d %q, not %d %q", body, made.status, made.fault, status, fault)
+		}
+		id, _ := made.body["uuid"].(string)
+		return id
+	}
+	in := func(group, network string) string {
+		return `, "portgroup_uuid": "` + group + `", "physical_network": ` + network
+	}
+	change := func(port, path, value string, status int, fault string) {
+		t.Helper()
+		c.play(step{"root", v, "PATCH", "/v1/ports/" + port, `[{"op": "replace", "path": "` + path + `", "value": ` + value + `}]`, status, fault})
+	}
+	shows := func(group string, want any) {
+		t.Helper()
+		if got := c.ask("root", v, "GET", "/v1/portgroups/"+group, "").body["physical_network"]; got != want {
+			t.Errorf("%v, not %v", got, want)
+		}
+	}
+
+	free := group("")
+	shows(free, nil)
+	first := port(in(free, `"one"`), 201, "")
+	shows(free, "one")
+	port(in(free, `"two"`), 409, "Port with physical network two cannot become a member of port group "+free+" which has ports in physical network one.")
+	port(in(free, `null`), 409, "Port with physical network None cannot become a member of port group "+free+" which has ports in physical network one.")
+	second := port(in(free, `"one"`), 201, "")
+	change(second, "/physical_network", `"two"`, 409, "which has ports in physical network one.")
+	third := port(`, "physical_network": "two"`, 201, "")
+	change(third, "/portgroup_uuid", `"`+free+`"`, 409, "which has ports in physical network one.")
+	change(third, "/physical_network", `"one"`, 200, "")
+	change(third, "/portgroup_uuid", `"`+free+`"`, 200, "")
+
+	bound := group(`, "physical_network": "three"`)
+	port(in(bound, `"one"`), 409, "which has ports in physical network three.")
+	port(in(bound, `"three"`), 201, "")
+
+	bare := group("")
+	port(in(bare, `null`), 201, "")
+	port(in(bare, `"one"`), 409, "which has ports in physical network None.")
+	shows(bare, nil)
+	if got := c.ask("root", v, "GET", "/v1/ports/"+first, "").body["physical_network"]; got != "one" {
+		t.Errorf("the first is on %v", got)
+	}
 }

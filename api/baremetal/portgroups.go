@@ -22,7 +22,7 @@ var portgroupFilters = []filter{
 }
 
 var portgroups = kind[baremetal.Portgroup]{
-	resource: &portgroupResource, table: baremetal.Portgroups, rule: "baremetal:portgroup:", param: "portgroup", what: "portgroup",
+	resource: &portgroupResource, table: baremetal.Portgroups, rule: "baremetal:portgroup:", param: "portgroup", misnamed: "Expected UUID or name for portgroup: %s", what: "portgroup",
 	schema: "portgroup_create", byName: alwaysNamed,
 	filters: portgroupFilters,
 	fresh: func() *baremetal.Portgroup {

@@ -41,7 +41,7 @@ func mac(name, value string) (string, error) {
 }
 
 var ports = kind[baremetal.Port]{
-	resource: &portResource, table: baremetal.Ports, rule: "baremetal:port:", param: "port", what: "port",
+	resource: &portResource, table: baremetal.Ports, rule: "baremetal:port:", param: "port", misnamed: "Expected UUID or name for port_ident: %s", what: "port",
 	schema: "port_create", byName: func(r *rest.Request) bool { return r.At(v(88)) },
 	filters: portFilters,
 	fresh:   func() *baremetal.Port { return &baremetal.Port{PXEEnabled: true, ForDynamicPortgroup: true} },
@@ -119,7 +119,10 @@ func (a *API) createPort(r *rest.Request, tx store.Tx, body *pyjson.Object, p *b
 	if err := grouped(r, tx, p); err != nil {
 		return err
 	}
-	return sound(r, p)
+	if err := sound(r, p); err != nil {
+		return err
+	}
+	return onNetworkOfGroup(r, tx, p)
 }
 
 // sound refuses what a port can't be.
@@ -172,7 +175,13 @@ func (a *API) changePort(r *rest.Request, tx store.Tx, before, after *baremetal.
 	if err != nil {
 		return err
 	}
-	return mayChangePort(r, before, after, n, changes)
+	if err := mayChangePort(r, before, after, n, changes); err != nil {
+		return err
+	}
+	if same(before.PortgroupUUID, after.PortgroupUUID) && same(before.PhysicalNetwork, after.PhysicalNetwork) {
+		return nil
+	}
+	return onNetworkOfGroup(r, tx, after)
 }
 
 // mayMovePort finds the node that a port is given to, which the caller must see.
@@ -230,4 +239,31 @@ func grouped(r *rest.Request, tx store.Tx, p *baremetal.Port) error {
 			"portgroup as the port's 'pxe_enabled' field was set to True.", g.UUID)
 	}
 	return nil
+}
+
+// onNetworkOfGroup refuses a port that isn't on the physical network of its port group;
+// one that is on none yet is on the port's from now on.
+func onNetworkOfGroup(r *rest.Request, tx store.Tx, p *baremetal.Port) error {
+	if p.PortgroupUUID == nil {
+		return nil
+	}
+	network, bound, err := baremetal.NetworkOfGroup(r.Context(), tx, p)
+	switch {
+	case err != nil:
+		return err
+	case bound && !same(network, p.PhysicalNetwork):
+		return faults.New(faults.Conflict, "Conflict", "Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
+			orNone(p.PhysicalNetwork), *p.PortgroupUUID, orNone(network))
+	case !bound && p.PhysicalNetwork != nil:
+		return baremetal.SetNetworkOfGroup(r.Context(), tx, *p.PortgroupUUID, *p.PhysicalNetwork)
+	}
+	return nil
+}
+
+// orNone is a text as Python prints it.
+func orNone(text *string) string {
+	if text == nil {
+		return "None"
+	}
+	return *text
 }

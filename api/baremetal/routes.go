@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/openstack"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store"
 )
@@ -47,6 +48,10 @@ type API struct {
 	AutomatedClean bool
 	// MaxPageSize is the most rows on a page.
 	MaxPageSize int
+	// LockAttempts is how often a node that somebody works on is looked at, LockInterval
+	// apart, before that is told to who would change it; 0 is once.
+	LockAttempts int
+	LockInterval time.Duration
 }
 
 // Images tells of an image as a caller sees it (internal/openstack).
@@ -66,15 +71,40 @@ func (a *API) Service() *rest.Service {
 	return &rest.Service{
 		Name:            "baremetal",
 		Mount:           "/baremetal",
-		Prefix:          "/v1",
+		Prefix:          prefix,
+		Canonical:       canonical,
 		RequestIDHeader: "Openstack-Request-Id",
 		Versions:        &Versions,
 		Faults:          ironicFaults,
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
-		Operations:      slices.Concat(documents(), a.nodeOperations(), a.managementOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations()),
+		Operations:      a.patient(slices.Concat(documents(), a.nodeOperations(), a.managementOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations())),
 	}
+}
+
+// patient has what changes nodes wait for a moment for who works on one, as the
+// original's conductors do. A handler that was refused has changed nothing.
+func (a *API) patient(rows []rest.Operation) []rest.Operation {
+	for i, row := range rows {
+		if row.Method == "GET" {
+			continue
+		}
+		rows[i].Handler = func(r *rest.Request) (response *rest.Response, err error) {
+			for attempt := 1; ; attempt++ {
+				response, err = row.Handler(r)
+				if !provision.IsLocked(err) || attempt >= a.LockAttempts {
+					return response, err
+				}
+				select {
+				case <-r.Context().Done():
+					return nil, err
+				case <-time.After(a.LockInterval):
+				}
+			}
+		}
+	}
+	return rows
 }
 
 // documents are for strangers too.
@@ -88,7 +118,15 @@ func documents() []rest.Operation {
 func (a *API) nodeOperations() []rest.Operation {
 	const one, rule = "/nodes/{node}", "baremetal:node:"
 	traits := func(o rest.Operation) rest.Operation {
-		o.Versions, o.TooOld, o.Targeted = from(37), notAcceptable(), true
+		o.Versions, o.Targeted = from(37), true
+		switch o.Method {
+		case "GET":
+			o.TooOld = notAcceptable()
+		case "PUT":
+			o.TooOld = rest.NewRoutingFault(405, "")
+		default:
+			o.TooOld = notThere()
+		}
 		return o
 	}
 	return []rest.Operation{
@@ -118,19 +156,15 @@ func (a *API) nodeOperations() []rest.Operation {
 func (a *API) managementOperations() []rest.Operation {
 	const node, rule = "/nodes/{node}", "baremetal:node:"
 	const states, one, vendor = node + "/states", node + "/management", rule + "vendor_passthru"
-	boots := func(o rest.Operation) rest.Operation {
-		o.Versions, o.TooOld = from(76), faults.New(faults.NotFound, "NotFound", "This endpoint is supported starting with the API version 1.76")
-		return o
-	}
 	rows := []rest.Operation{
 		{Method: "GET", Path: one + "/boot_device", Policy: rule + "get_boot_device", Success: 200, Handler: a.showBootDevice},
 		{Method: "PUT", Path: one + "/boot_device", Policy: rule + "set_boot_device", Success: 204, Handler: a.setBootDevice},
 		{Method: "GET", Path: one + "/boot_device/supported", Policy: rule + "get_boot_device", Success: 200, Handler: a.listBootDevices},
 		{Method: "PUT", Path: one + "/inject_nmi", Policy: rule + "inject_nmi", Success: 204, Handler: a.injectNMI, Versions: from(29),
-			TooOld: faults.New(faults.NotFound, "NotFound", "Resource could not be found.")},
+			TooOld: notThere()},
 		{Method: "GET", Path: one + "/indicators", Policy: rule + "get_indicator_state", Success: 200, Handler: a.listIndicators},
-		boots(rest.Operation{Method: "PUT", Path: states + "/boot_mode", Policy: rule + "set_boot_mode", Success: 202, Handler: a.setBootMode}),
-		boots(rest.Operation{Method: "PUT", Path: states + "/secure_boot", Policy: rule + "set_secure_boot", Success: 202, Handler: a.setSecureBoot}),
+		{Method: "PUT", Path: states + "/boot_mode", Policy: rule + "set_boot_mode", Success: 202, Handler: a.setBootMode},
+		{Method: "PUT", Path: states + "/secure_boot", Policy: rule + "set_secure_boot", Success: 202, Handler: a.setSecureBoot},
 		{Method: "GET", Path: states + "/console", Policy: rule + "get_console", Success: 200, Handler: a.showConsole},
 		{Method: "PUT", Path: states + "/console", Policy: rule + "set_console_state", Success: 202, Handler: a.setConsole},
 		{Method: "PUT", Path: states + "/raid", Policy: rule + "set_raid_state", Success: 204, Handler: a.setRAID, Versions: from(12), TooOld: notAcceptable()},
@@ -176,15 +210,18 @@ func (a *API) portgroupOperations() []rest.Operation {
 		{Method: "GET", Path: one, Policy: rule + "get", Success: 200, Handler: portgroups.shower(a)},
 		{Method: "PATCH", Path: one, Policy: rule + "update", Success: 200, Handler: portgroups.patcher(a)},
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: portgroups.remover(a)},
-		{Method: "GET", Path: "/nodes/{node}/portgroups", Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, false)},
-		{Method: "GET", Path: "/nodes/{node}/portgroups/detail", Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, true)},
+		{Method: "GET", Path: "/nodes/{node}/portgroups", Versions: from(24), TooOld: rest.NewRoutingFault(404, ""), Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, false)},
+		{Method: "GET", Path: "/nodes/{node}/portgroups/detail", Versions: from(24), TooOld: rest.NewRoutingFault(404, ""), Policy: rule + "get", Success: 200, Handler: portgroups.lister(a, true)},
 		{Method: "GET", Path: one + "/ports", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: ports.lister(a, false)},
 		{Method: "GET", Path: one + "/ports/detail", Versions: from(24), Policy: "baremetal:port:get", Success: 200, Handler: ports.lister(a, true)},
 	}
 	for i := range rows {
-		rows[i].Targeted, rows[i].TooOld = true, notSupported()
+		rows[i].Targeted = true
 		if rows[i].Versions.Min.IsZero() {
 			rows[i].Versions = from(23)
+		}
+		if rows[i].TooOld == nil {
+			rows[i].TooOld = notSupported()
 		}
 	}
 	return rows

@@ -15,7 +15,7 @@ import (
 )
 
 var runbooks = kind[baremetal.Runbook]{
-	resource: &runbookResource, table: baremetal.Runbooks, rule: "baremetal:runbook:", param: "runbook", what: "runbook",
+	resource: &runbookResource, table: baremetal.Runbooks, rule: "baremetal:runbook:", param: "runbook", misnamed: "Expected UUID or name for runbook_ident: %s", what: "runbook",
 	schema: "runbook_create_1_112", bodySchema: runbookBody, byName: alwaysNamed,
 	filters: []filter{{name: "project", since: 1}},
 	list: func(_ *API, r *rest.Request) (func(*listing) error, error) {

@@ -100,7 +100,7 @@ func TestInspectionRules(t *testing.T) {
 		step{"root", v, "PATCH", "/v1/inspection_rules/" + id, `[{"op": "replace", "path": "/priority", "value": 9}, {"op": "replace", "path": "/sensitive", "value": true}]`, 200, ""},
 		step{"root", v, "PATCH", "/v1/inspection_rules/" + id, `[{"op": "replace", "path": "/sensitive", "value": false}]`, 400, "Inspection rules cannot have the sensitive flag unset."},
 		step{"root", v, "PATCH", "/v1/inspection_rules/" + id, `[{"op": "replace", "path": "/actions", "value": []}]`, 400, ""},
-		step{"root", v, "GET", "/v1/inspection_rules/name", ``, 404, "Rule name could not be found."},
+		step{"root", v, "GET", "/v1/inspection_rules/name", ``, 400, "Expected UUID for inspection_rule_uuid: name"},
 		step{"root", v, "GET", "/v1/inspection_rules?phase=main&sort_key=priority", ``, 200, ""},
 	)
 	one := c.ask("root", v, "GET", "/v1/inspection_rules/"+id, "").body

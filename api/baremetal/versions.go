@@ -4,9 +4,16 @@ package baremetal
 // GET /v1.
 
 import (
+	"net/http"
+	"strings"
+
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/microversion"
 )
+
+// prefix is the version in paths.
+const prefix = "/v1"
 
 // Versions are the microversions served (contracts: microversions.json).
 var Versions = microversion.Scheme{
@@ -34,6 +41,37 @@ func version(r *rest.Request) map[string]any {
 		"id": "v1", "status": "CURRENT", "min_version": Versions.Min.String(), "version": Versions.Max.String(),
 		"links": []rest.Link{{Rel: "self", Href: r.Link("")}},
 	}
+}
+
+// dotJSON is what paths may end in without meaning anything by it, and plainSince the
+// version from which on it does mean something.
+const (
+	dotJSON    = ".json"
+	plainSince = 91
+)
+
+// canonical reads paths as the original does: those without the version are the same
+// with it, as "bookmark" links have them, and older versions ignore an ending.
+func canonical(h http.Header, path string) (meant, lost string) {
+	if short, ok := strings.CutSuffix(path, dotJSON); ok && !strings.HasSuffix(short, "/") {
+		if asked, err := Versions.Negotiate(h.Values); err == nil && asked.Less(v(plainSince)) {
+			path, lost = short, dotJSON
+		}
+	}
+	if path != "/" && path != prefix && !strings.HasPrefix(path, prefix+"/") {
+		path = prefix + path
+	}
+	return path, lost
+}
+
+// sought looks for what the path names by a parameter, and where there is no such
+// thing, for one whose name has the ending that was ignored.
+func sought[T any](r *rest.Request, param string, find func(ident string) (*T, error)) (*T, error) {
+	row, err := find(r.Param(param))
+	if faults.Is(err, faults.NotFound) && r.Written(param) != r.Param(param) {
+		return find(r.Written(param))
+	}
+	return row, err
 }
 
 func showRoot(r *rest.Request) (*rest.Response, error) {

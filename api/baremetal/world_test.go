@@ -93,6 +93,12 @@ func (b *bmcs) Ask(_ context.Context, _, _, _, question string, _ url.Values) (j
 
 func newCloud(t *testing.T, types ...string) *cloud {
 	t.Helper()
+	return newCloudWith(t, func(*baremetal.API) {}, types...)
+}
+
+// newCloudWith is newCloud whose API is made ready by the test.
+func newCloudWith(t *testing.T, ready func(*baremetal.API), types ...string) *cloud {
+	t.Helper()
 	db, err := store.Open(t.Context(), testenv.Database(t), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +123,7 @@ func newCloud(t *testing.T, types ...string) *cloud {
 	seen := images{}
 	api := &baremetal.API{DB: db, Images: seen, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
 		Engine: engine.New(db, rows.Locks()), Starter: at, Conductors: answers, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
+	ready(api)
 	c := &cloud{t: t, db: db, door: at, box: box, bmcs: answers, images: seen}
 	c.Handler, err = rest.New(rest.Options{
 		Authenticator: rest.NewStaticTokens(map[string]policy.Credentials{

@@ -126,17 +126,19 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, service *Servic
 	}
 }
 
-// parameters names the path's values as the operation's row does.
-func (e *exchange) parameters(service *Service) map[string]string {
+// locate names the path's values as the operation's row does.
+func (r *Request) locate(e *exchange) {
 	parts := e.parts
 	if !e.operation.Anonymous {
-		parts = parts[strings.Count(service.Prefix, "/"):]
+		parts = parts[strings.Count(r.service.Prefix, "/"):]
 	}
-	named := map[string]string{}
+	r.params, r.written = map[string]string{}, map[string]string{}
 	for i, part := range strings.Split(e.operation.Path, "/") {
 		if name := parameter(part); name != "" {
-			named[name] = parts[i]
+			r.params[name], r.written[name] = parts[i], parts[i]
+			if i == len(parts)-1 {
+				r.written[name] += e.lost
+			}
 		}
 	}
-	return named
 }

@@ -90,6 +90,10 @@ type Service struct {
 	// ProjectInPath says that a project id may stand between prefix and path,
 	// as Nova's URLs have had it; it must be the token's project.
 	ProjectInPath bool
+	// Canonical gives the path below the mount that is meant by another, and what of
+	// its end that has lost, where clients may write paths in several ways; nil is where
+	// they may not.
+	Canonical func(header http.Header, path string) (meant, lost string)
 	// MaxBody is the longest body in bytes; 0 is the server's.
 	MaxBody int64
 	// RequestIDHeader is the service's own header of request ids, sent beside the

@@ -27,7 +27,8 @@ type Request struct {
 
 	ctx     context.Context
 	params  map[string]string
-	query   []pair // Query in the order it was sent
+	written map[string]string // params as they were written
+	query   []pair            // Query in the order it was sent
 	body    []byte
 	value   any // body, parsed
 	parsed  bool
@@ -50,6 +51,9 @@ func (r *Request) Context() context.Context { return r.ctx }
 
 // Param is the value of a {name} in the operation's path.
 func (r *Request) Param(name string) string { return r.params[name] }
+
+// Written is Param with what the path had at its end when it was written.
+func (r *Request) Written(name string) string { return r.written[name] }
 
 // Has says whether the request's microversion is at least 2.minor.
 func (r *Request) Has(minor int) bool {

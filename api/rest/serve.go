@@ -39,7 +39,7 @@ func (s *Server) serve(w http.ResponseWriter, from *http.Request, service *Servi
 func (s *Server) answer(h http.Header, from *http.Request, e *exchange, r *Request, rows []Operation) (response *Response, err error) {
 	if rows[0].Anonymous {
 		e.operation = &rows[0]
-		r.params = e.parameters(r.service)
+		r.locate(e)
 		if e.operation.Versioned {
 			if err = r.negotiate(h, from); err != nil {
 				return nil, err
@@ -72,7 +72,7 @@ func (s *Server) answer(h http.Header, from *http.Request, e *exchange, r *Reque
 	if e.operation, err = within(candidates, r.Version); err != nil {
 		return nil, err
 	}
-	r.params = e.parameters(r.service)
+	r.locate(e)
 	if err = r.admit(from.URL.RawQuery, e.operation); err != nil {
 		return nil, err
 	}

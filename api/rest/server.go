@@ -91,6 +91,7 @@ type exchange struct {
 	remote    string   // who asked
 	path      string   // below the mount and without the project id, unescaped
 	parts     []string // of the path, between its slashes
+	lost      string   // what the path was written with at its end (Service.Canonical)
 }
 
 type exchangeKey struct{}
@@ -114,6 +115,9 @@ func (s *Server) serveAt(root *mounted, w http.ResponseWriter, r *http.Request) 
 	}
 	m, mount, below := s.locate(root, r.URL.EscapedPath())
 	e := &exchange{root: s.root(r) + mount, remote: s.remote(r)}
+	if m.Canonical != nil {
+		below, e.lost = m.Canonical(r.Header, below)
+	}
 	r = identify(w, r, m.RequestIDHeader)
 	announceRange(w.Header(), m.Versions)
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), exchangeKey{}, e), s.Timeout)

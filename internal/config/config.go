@@ -115,6 +115,10 @@ type Conductor struct {
 	PowerStateSyncMaxRetries     int           `koanf:"power_state_sync_max_retries"`
 	ForcePowerStateDuringSync    bool          `koanf:"force_power_state_during_sync"`
 	SyncPowerStateWorkers        int           `koanf:"sync_power_state_workers"`
+	// NodeLockedRetryAttempts is how often a node is looked at that somebody works on,
+	// before that is told to who would change it.
+	NodeLockedRetryAttempts int           `koanf:"node_locked_retry_attempts"`
+	NodeLockedRetryInterval time.Duration `koanf:"node_locked_retry_interval"`
 	// AutomatedClean has nodes cleaned before they are available.
 	AutomatedClean bool `koanf:"automated_clean"`
 }

@@ -106,6 +106,8 @@ var keys = []Key{
 	{"conductor.power_state_sync_max_retries", 3, "How often in a row a node's power may be out of step before the node is in maintenance (conductor/power_state_sync_max_retries)."},
 	{"conductor.force_power_state_during_sync", true, "Nodes whose power is out of step are brought to what their rows say; otherwise the rows are (conductor/force_power_state_during_sync)."},
 	{"conductor.sync_power_state_workers", 100, "How many BMCs a conductor worker asks for their power at a time (conductor/sync_power_state_workers)."},
+	{"conductor.node_locked_retry_attempts", 3, "How often a node is looked at that somebody works on, before that is told to who would change it (conductor/node_locked_retry_attempts)."},
+	{"conductor.node_locked_retry_interval", time.Second, "Time between two of those looks (conductor/node_locked_retry_interval)."},
 	{"conductor.automated_clean", true, "Nodes that don't say are cleaned before they are available (conductor/automated_clean)."},
 
 	{"inspection.hooks", []any{"$default_hooks"}, "What is done with what a ramdisk finds, in this order; $default_hooks are ramdisk-error, validate-interfaces, ports and architecture, others boot-mode, cpu-capabilities, cpus, memory, root-device, raid-device, pci-devices, extra-hardware ([inspector]hooks)."},

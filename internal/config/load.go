@@ -144,6 +144,8 @@ func (c *Config) check() error {
 		{"conductor.heartbeat_timeout", int64(c.Conductor.HeartbeatTimeout)},
 		{"conductor.power_state_change_timeout", int64(c.Conductor.PowerStateChangeTimeout)},
 		{"conductor.soft_power_off_timeout", int64(c.Conductor.SoftPowerOffTimeout)},
+		{"conductor.node_locked_retry_attempts", int64(c.Conductor.NodeLockedRetryAttempts)},
+		{"conductor.node_locked_retry_interval", int64(c.Conductor.NodeLockedRetryInterval)},
 	} {
 		if positive.value <= 0 {
 			return invalid("%s must be more than 0", positive.name)

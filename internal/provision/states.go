@@ -49,12 +49,17 @@ const (
 	AdoptFailed    State = "adopt failed"
 )
 
-// CleanFailure and ServiceFailure are the faults of a node that a step of cleaning or of
-// service has failed on.
+// The faults that a node may have: its power could not be brought into step, or a step
+// of cleaning or of service has failed on it.
 const (
+	PowerFailure   = "power failure"
 	CleanFailure   = "clean failure"
 	ServiceFailure = "service failure"
 )
+
+// Faults are those that one may ask for; the one of a rescue that could not be aborted
+// no node has here.
+var Faults = []string{PowerFailure, CleanFailure, "rescue abort failure", ServiceFailure}
 
 // Class is what kind of state one is.
 type Class string

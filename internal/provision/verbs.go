@@ -125,9 +125,14 @@ func Accept(verb Verb, version microversion.Version, n Node) (Event, error) {
 	return info.Event, nil
 }
 
+const nodeLocked = "NodeLocked"
+
+// IsLocked says whether an error is the refusal of Locked.
+func IsLocked(err error) bool { return err != nil && faults.As(err).Code == nodeLocked }
+
 // Locked is the refusal of what somebody's work on a node forbids.
 func Locked(n Node) error {
-	return faults.New(faults.Conflict, "NodeLocked",
+	return faults.New(faults.Conflict, nodeLocked,
 		"Node %s is locked by host %s, please retry after the current operation is completed.", n.ID, n.Reservation)
 }
 

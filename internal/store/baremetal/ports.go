@@ -97,3 +97,19 @@ func PortgroupHasPorts(ctx context.Context, q store.Queryer, uuid string) (has b
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM baremetal.ports WHERE portgroup_uuid = $1)`, uuid).Scan(&has)
 	return has, store.Translate(err)
 }
+
+// NetworkOfGroup is the physical network that a port has to be on to be in its port
+// group: that of the others in it, or where there are none, the group's own. bound is
+// false of a group that has neither. No port comes or goes until the transaction ends.
+func NetworkOfGroup(ctx context.Context, tx store.Tx, p *Port) (network *string, bound bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT CASE WHEN o.uuid IS NULL THEN g.physical_network ELSE o.physical_network END, o.uuid IS NOT NULL OR g.physical_network IS NOT NULL
+		FROM baremetal.portgroups g LEFT JOIN baremetal.ports o ON o.portgroup_uuid = g.uuid AND o.uuid <> $2 WHERE g.uuid = $1 LIMIT 1 FOR UPDATE OF g`,
+		p.PortgroupUUID, p.UUID).Scan(&network, &bound)
+	return network, bound, store.Translate(err)
+}
+
+// SetNetworkOfGroup says which physical network a port group is on.
+func SetNetworkOfGroup(ctx context.Context, tx store.Tx, uuid, network string) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.portgroups SET physical_network = $2, updated_at = now() WHERE uuid = $1`, uuid, network)
+	return store.Translate(err)
+}

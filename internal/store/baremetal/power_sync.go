@@ -14,9 +14,6 @@ import (
 	"holdfast.dev/internal/store"
 )
 
-// PowerFailure is the fault of a node whose power could not be brought into step.
-const PowerFailure = "power failure"
-
 // inStep is the condition of a node whose power is compared with its row: nobody
 // works on it, and its BMC is expected to answer.
 const inStep = `NOT t.maintenance AND t.reservation IS NULL AND t.operation_id IS NULL AND t.target_power_state IS NULL
@@ -24,7 +21,7 @@ const inStep = `NOT t.maintenance AND t.reservation IS NULL AND t.operation_id I
 
 // powerFailed is the condition of one in maintenance because of its power, which is
 // looked at until it answers.
-const powerFailed = `t.maintenance AND t.fault = '` + PowerFailure + `' AND t.reservation IS NULL AND t.operation_id IS NULL
+const powerFailed = `t.maintenance AND t.fault = '` + provision.PowerFailure + `' AND t.reservation IS NULL AND t.operation_id IS NULL
 	AND t.target_power_state IS NULL AND t.provision_state <> 'enroll'`
 
 func ofRound(recovers bool) string {
@@ -131,7 +128,7 @@ func GiveUpPower(ctx context.Context, tx store.Tx, id string, now provision.Powe
 		return err
 	}
 	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET power_state = NULLIF($2, ''), last_error = $3, maintenance = true, maintenance_reason = $3, fault = $4,
-			updated_at = now() WHERE uuid = $1`, id, now, why, PowerFailure)
+			updated_at = now() WHERE uuid = $1`, id, now, why, provision.PowerFailure)
 	if err != nil {
 		return fmt.Errorf("power of node %s: %w", id, store.Translate(err))
 	}

@@ -39,6 +39,14 @@ type column struct {
 	fixed     bool // written once, when the row is made
 }
 
+// value is the column in a query of the table as t.
+func (c column) value() string {
+	if c.sql != "" {
+		return c.sql
+	}
+	return "t." + c.name
+}
+
 // newTable reads the columns from the struct's tags.
 func newTable[T any](name, code, text string, taken map[string]func(*T) error) *Table[T] {
 	t := &Table[T]{name: name, code: code, text: text, taken: taken}
@@ -61,12 +69,15 @@ func newTable[T any](name, code, text string, taken map[string]func(*T) error) *
 func (t *Table[T]) selected() string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		names[i] = "t." + c.name
-		if c.sql != "" {
-			names[i] = c.sql + " AS " + c.name
-		}
+		names[i] = c.value() + " AS " + c.name
 	}
 	return strings.Join(names, ", ")
+}
+
+// SQL is what a column is in the conditions of a list; there is one of the name.
+func (t *Table[T]) SQL(name string) string {
+	i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+	return t.columns[i].value()
 }
 
 // targets are the row's fields to scan into.
@@ -227,9 +238,7 @@ func (t *Table[T]) List(ctx context.Context, q store.Queryer, l List) ([]*T, err
 		if i < 0 {
 			return nil, faults.New(faults.Invalid, "InvalidParameterValue", "The sort_key value %s is an invalid field for sorting", l.SortKey)
 		}
-		if key = "t." + l.SortKey; t.columns[i].sql != "" {
-			key = t.columns[i].sql
-		}
+		key = t.columns[i].value()
 		order = key + " ASC NULLS FIRST, " + order
 		if l.Descending {
 			order = key + " DESC NULLS LAST, t.id DESC"
