@@ -195,11 +195,12 @@ func deallocate(_ *API, r *rest.Request, tx store.Tx, row *baremetal.Allocation)
 	return baremetal.Release(r.Context(), tx, row)
 }
 
-// nodesAllocation gives the allocation of the node of the path.
+// nodesAllocation gives the allocation of the node of the path; that it isn't there is
+// told only of the allocation, as by the original.
 func (a *API) nodesAllocation(r *rest.Request, q store.Queryer, rule string) (*baremetal.Allocation, error) {
 	n, err := a.node(r, q)
 	if err != nil {
-		return nil, err
+		return nil, asInvalid(err)
 	}
 	if n.AllocationUUID == nil {
 		return nil, faults.New(faults.NotFound, "AllocationNotFound", "Allocation for node %s was not found", r.Param("node"))

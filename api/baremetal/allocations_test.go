@@ -171,7 +171,8 @@ func TestAllocationsOfOthersAreNotThere(t *testing.T) {
 		step{"bob", v, "GET", "/v1/allocations/mine", ``, 404, "Allocation mine could not be found."},
 		step{"bob", v, "PATCH", "/v1/allocations/mine", `[]`, 404, "Allocation mine could not be found."},
 		step{"bob", v, "DELETE", "/v1/allocations/mine", ``, 404, "Allocation mine could not be found."},
-		step{"bob", v, "GET", "/v1/nodes/n1/allocation", ``, 404, "Node n1 could not be found."},
+		step{"bob", v, "GET", "/v1/nodes/n1/allocation", ``, 400, "Node n1 could not be found."},
+		step{"bob", v, "GET", "/v1/nodes/nobody/allocation", ``, 400, "Node nobody could not be found."},
 		step{"bob", v, "GET", "/v1/allocations?owner=a11ce", ``, 403, ""},
 	)
 	mine := c.ask("member", v, "GET", "/v1/allocations/mine", "").body

@@ -43,7 +43,9 @@ var listed = map[Interface]map[string][]string{
 		"redfish": redfishProperties,
 	},
 	Vendor: {
-		"ipmitool": ipmiProperties,
+		"fake":        {"B1", "B2"},
+		"FakeVendorA": {"A1", "A2"},
+		"ipmitool":    ipmiProperties,
 	},
 }
 
@@ -57,6 +59,10 @@ var (
 
 // meanings say what a property is for.
 var meanings = map[string]string{
+	"A1":                                    "Means nothing. Required.",
+	"A2":                                    "Means nothing. Optional.",
+	"B1":                                    "Means nothing. Required.",
+	"B2":                                    "Means nothing. Required.",
 	"agent_verify_ca":                       "Boolean or CA path for the agent certificate. Optional.",
 	"deploy_forces_oob_reboot":              "Power off out of band after deploy; default false. Optional.",
 	"deploy_iso":                            "Prebuilt agent ISO; required when kernel and ramdisk are not set (virtual media boots only). Optional.",
