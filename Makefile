@@ -11,7 +11,7 @@
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
-# make suites  tempest from PyPI against the development cloud, to docs/results; TESTS=regexp runs some of it
+# make suites  tempest and its plugin for bare metal from PyPI against the development cloud, to docs/results; TESTS=regexp runs some of it
 # make lint    what reads the code without running it
 # make clean   remove bin/
 
@@ -168,7 +168,7 @@ suites: bin/holdfast-temporal
 	@mkdir -p docs/results; report=$$(mktemp); \
 	HOLDFAST_TEST_REPORT=$$report HOLDFAST_TEST_ONLY='$(TESTS)' go test -count=1 -timeout 120m -tags real -v ./integration/tempest > $(SUITES_LOG) 2>&1; code=$$?; \
 	if [ -s $$report ]; then { echo '# Suites'; echo; \
-	  echo "\`make suites\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: tempest $$(.venv/tempest/bin/pip show tempest | sed -n 's/^Version: //p') from PyPI against \`holdfast dev --driver simulated --hosts 2\` and its companions. What is run, and why the rest is not, stands in \`integration/tempest\`."; echo; \
+	  echo "\`make suites\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: tempest $$(.venv/tempest/bin/pip show tempest | sed -n 's/^Version: //p') and ironic-tempest-plugin $$(.venv/tempest/bin/pip show ironic-tempest-plugin | sed -n 's/^Version: //p') from PyPI against \`holdfast dev --driver simulated --hosts 2 --baremetal 1\` and its companions. What is run, and why the rest is not, stands in \`integration/tempest\`."; echo; \
 	  cat $$report; } > $(SUITES_REPORT); else cat $(SUITES_LOG); fi; rm -f $$report; \
 	grep -E '^ +suites_test.go:[0-9]+: |^(ok|FAIL)' $(SUITES_LOG); exit $$code
 

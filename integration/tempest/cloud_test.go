@@ -37,7 +37,7 @@ type cloud struct {
 func startCloud(t *testing.T, binary string) *cloud {
 	t.Helper()
 	c := &cloud{t: t, binary: binary}
-	c.command = exec.Command(binary, "dev", "--dir", filepath.Join(testenv.Folder(t), "cloud"), "--driver", devcloud.DriverSimulated, "--hosts", "2", "--free-ports", "--json")
+	c.command = exec.Command(binary, "dev", "--dir", filepath.Join(testenv.Folder(t), "cloud"), "--driver", devcloud.DriverSimulated, "--hosts", "2", "--baremetal", "1", "--free-ports", "--json")
 	c.command.Stderr = &c.said
 	c.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	out, err := c.command.StdoutPipe()

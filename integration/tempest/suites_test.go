@@ -72,7 +72,7 @@ type result struct {
 	Texts   map[string]string
 }
 
-func TestCompute(t *testing.T) {
+func TestSuites(t *testing.T) {
 	var all selection
 	if err := yaml.Unmarshal(lists, &all); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func (l selection) of(t *testing.T, tests []string) (chosen, later []string, exc
 	for _, pattern := range l.Include {
 		found, _ := find(tests, pattern)
 		if len(found) == 0 {
-			t.Errorf("tests.yaml includes %s, which tempest does not have", pattern)
+			t.Errorf("tests.yaml includes %s, which neither tempest nor its plugin has", pattern)
 		}
 		chosen = append(chosen, found...)
 	}
@@ -170,7 +170,7 @@ func (s *suite) init() {
 	}
 }
 
-// list gives all tests that tempest has.
+// list gives all tests that tempest and its plugin have.
 func (s *suite) list() (tests []string) {
 	s.t.Helper()
 	out, err := s.command("tempest", "run", "--list-tests").Output()
@@ -178,7 +178,7 @@ func (s *suite) list() (tests []string) {
 		s.t.Fatal(err)
 	}
 	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "tempest.") {
+		if strings.HasPrefix(line, "tempest.") || strings.HasPrefix(line, "ironic_tempest_plugin.") {
 			tests = append(tests, strings.TrimSpace(line))
 		}
 	}
