@@ -5,6 +5,7 @@
 # make properties   CASES=100000: the scheduler's properties and concurrent claims in PostgreSQL, to docs/results
 # make bench   figures, to docs/results
 # make bench-stacks MINUTES=10   figures of stacks, of Holdfast and of openstack-heat from PyPI, whose every measure has so long; to docs/results
+# make bench-nodes   figures of lists of nodes, of Holdfast and of ironic-api from PyPI, to docs/results
 # make integration-keystone   a real Keystone from PyPI asked what Holdfast needs of it, to docs/results
 # make integration-hot        templates given verdicts by openstack-heat from PyPI and by Holdfast, to docs/results
 # make integration-heat       stacks of openstack-heat from PyPI and of Holdfast, worked on alike and compared, to docs/results
@@ -20,7 +21,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos properties bench bench-stacks integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient suites check lint clean
+.PHONY: dev build test chaos properties bench bench-stacks bench-nodes integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient suites check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -85,6 +86,16 @@ bench-stacks: bin/holdfast-temporal
 	  echo "\`make bench-stacks MINUTES=$(MINUTES)\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: Holdfast beside openstack-heat $$(.venv/heat/bin/pip show openstack-heat | sed -n 's/^Version: //p') from PyPI, one after the other; PostgreSQL on a disk with synchronous commit, the broker or Temporal, clients and all processes on the one machine. What is measured, and how, stands in \`integration/stackbench\`."; echo; \
 	  cat $$report; } > docs/results/bench-stacks.md; fi; rm -f $$report; \
 	grep -E '^ +[a-z_]+\.go:|^(ok|FAIL)' $(BENCH_STACKS_LOG); exit $$code
+
+BENCH_NODES_LOG := bin/bench-nodes.log
+
+bench-nodes: bin/holdfast-temporal
+	@mkdir -p docs/results; report=$$(mktemp); \
+	HOLDFAST_TEST_REPORT=$$report go test -run '^$$' -bench Beside -benchtime 1x -timeout 30m -tags real -v ./integration/nodebench > $(BENCH_NODES_LOG) 2>&1; code=$$?; \
+	if [ -s $$report ]; then { echo '# Figures of nodes'; echo; \
+	  echo "\`make bench-nodes\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: Holdfast beside ironic-api $$(.venv/ironic/bin/pip show ironic | sed -n 's/^Version: //p') from PyPI, one after the other, each with the same 10,000 nodes of a port each in the same PostgreSQL, and asked by one client at a time. What is measured, and how, stands in \`integration/nodebench\`."; echo; \
+	  cat $$report; } > docs/results/bench-nodes.md; fi; rm -f $$report; \
+	grep -E '^ +[a-z_]+\.go:|^(ok|FAIL)' $(BENCH_NODES_LOG); exit $$code
 
 KEYSTONE_LOG := bin/integration-keystone.log
 
