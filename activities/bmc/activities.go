@@ -29,6 +29,9 @@ type Options struct {
 	// Settle is how long a machine may show nothing of what was sent to it without an
 	// answer before that is sent again; 0 is 20 s.
 	Settle time.Duration
+	// Retry is how long an answer by IPMI is waited for before the request is sent again,
+	// the first time; 0 is a second.
+	Retry time.Duration
 	// Sync is what is done by the clock.
 	Sync SyncOptions
 	// CreatePorts has machines that a ramdisk inspects get ports for the interfaces that

@@ -38,7 +38,7 @@ func newWorld(t *testing.T, driver string, change func(info map[string]any)) *wo
 // activities are those of a new process.
 func (w *world) activities(db *store.DB) *Activities {
 	return New(db, bmctest.Engine(db), w.Box, Options{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Patience: 2 * time.Second, Poll: 10 * time.Millisecond, Settle: 100 * time.Millisecond})
+		Patience: 2 * time.Second, Poll: 10 * time.Millisecond, Settle: 100 * time.Millisecond, Retry: 200 * time.Millisecond})
 }
 
 func (w *world) in(target provision.Power) steps.NodePowerIn {
@@ -93,6 +93,15 @@ func TestPower(t *testing.T) {
 				t.Errorf("%d sessions are left", n)
 			}
 		})
+	}
+}
+
+// A service without sessions is entered with each request.
+func TestWithoutSessions(t *testing.T) {
+	t.Parallel()
+	w := &world{bmctest.New(t, sim.Options{Sessionless: true}, func(*bmctest.World, map[string]any) {})}
+	if out, err := w.power(provision.PowerOn); err != nil || out.PowerState != string(provision.PowerOn) || w.Machine.Power() != sim.On {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

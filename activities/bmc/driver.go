@@ -33,6 +33,8 @@ type driver interface {
 	power(ctx context.Context) (provision.Power, error)
 	// reset is sent once.
 	reset(ctx context.Context, r reset) error
+	// restarts says whether there is a reset that has the machine's system end, and begin anew.
+	restarts() bool
 	// boots is how the machine boots, as far as its BMC says.
 	boots(ctx context.Context) firmware
 	// close lets go of the BMC, also when ctx has ended.
@@ -52,6 +54,16 @@ func (s *session) openDriver(ctx context.Context) (driver, error) {
 			return nil, err
 		}
 		return s.openRedfish(ctx, target)
+	case "ipmitool":
+		info, err := nodes.DriverInfo(s.box, s.node)
+		if err != nil {
+			return nil, err
+		}
+		target, err := info.IPMI()
+		if err != nil {
+			return nil, err
+		}
+		return s.openIPMI(ctx, target)
 	case "fake":
 		return newFake(s.node, s.acts), nil
 	case "agent":
@@ -69,5 +81,7 @@ func (agentPower) power(context.Context) (provision.Power, error) { return provi
 func (agentPower) reset(context.Context, reset) error {
 	return faults.New(faults.Conflict, "PowerStateFailure", "no agent runs on the node that could restart it")
 }
+
+func (agentPower) restarts() bool { return true }
 
 func (agentPower) close(context.Context) {}

@@ -37,6 +37,8 @@ func (f *fake) reset(_ context.Context, r reset) error {
 	return nil
 }
 
+func (f *fake) restarts() bool { return true }
+
 func (f *fake) close(context.Context) {}
 
 // leadsTo is the power of a machine that has obeyed.

@@ -57,6 +57,12 @@ func (s *session) manager() (manager, error) {
 			return nil, err
 		}
 		return &redfishManager{redfish: d, driver: s.node.Driver, uuid: s.node.UUID}, nil
+	case "ipmitool":
+		d, ok := s.driver.(*ipmiBMC)
+		if !ok {
+			return nil, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the management interface ipmitool with the power interface ipmitool alone")
+		}
+		return &ipmiManager{unmanaged: unmanaged(s.node.Driver), ipmiBMC: d, efi: nodes.BootMode(s.node) == provision.UEFI}, nil
 	case "fake":
 		return fakeManager{unmanaged(s.node.Driver)}, nil
 	case "noop":

@@ -5,6 +5,8 @@ package bmc
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	rf "github.com/stmcginnis/gofish/redfish"
@@ -151,7 +153,22 @@ func (d *redfish) eject(ctx context.Context) error {
 	return nil
 }
 
+// undoes says whether the service can have the machine start from nothing in particular:
+// one that names what it may start from, and no "none", can't.
+func (d *redfish) undoes() bool {
+	var said struct {
+		Boot struct {
+			Targets []rf.BootSourceOverrideTarget `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+		}
+	}
+	return json.Unmarshal(d.system.RawData, &said) != nil || len(said.Boot.Targets) == 0 || slices.Contains(said.Boot.Targets, rf.NoneBootSourceOverrideTarget)
+}
+
+// bootFrom: a machine that can't be left to itself starts from its disk.
 func (d *redfish) bootFrom(ctx context.Context, from BootFrom) error {
+	if from == AsUsual && !d.undoes() {
+		from = FromDisk
+	}
 	want := rf.Boot{BootSourceOverrideEnabled: rf.DisabledBootSourceOverrideEnabled, BootSourceOverrideTarget: rf.NoneBootSourceOverrideTarget}
 	switch from {
 	case OnceFromDrive:

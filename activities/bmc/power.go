@@ -49,6 +49,9 @@ func (c *change) bring(ctx context.Context, target provision.Power) (pending boo
 	case provision.PowerSoftOff:
 		return c.to(ctx, gracefulShutdown)
 	case provision.PowerSoft:
+		if !c.driver.restarts() {
+			return c.overOff(ctx, gracefulShutdown)
+		}
 		if _, sent := c.acts[c.act(turnOn)]; sent || c.now == provision.PowerOff && !c.sent(gracefulRestart) {
 			return c.to(ctx, turnOn)
 		}
@@ -57,10 +60,21 @@ func (c *change) bring(ctx context.Context, target provision.Power) (pending boo
 		if c.node.DisablePowerOff && c.now != provision.PowerOff || c.sent(forceRestart) {
 			return c.to(ctx, forceRestart)
 		}
-		if !c.sent(turnOn) && (c.sent(forceOff) || c.now != provision.PowerOff) {
-			if pending, err := c.to(ctx, forceOff); pending || err != nil {
-				return pending, err
-			}
+		return c.overOff(ctx, forceOff)
+	}
+	return c.to(ctx, turnOn)
+}
+
+// overOff has the node be off, unless it is, and then on. One that must not be turned off
+// stays as it is.
+func (c *change) overOff(ctx context.Context, by reset) (pending bool, err error) {
+	if !c.sent(turnOn) && (c.sent(by) || c.now != provision.PowerOff) {
+		if c.node.DisablePowerOff {
+			return false, faults.New(faults.Invalid, "UnsupportedHardwareFeature",
+				"Node %s hardware does not support feature %s, which is required based upon the requested configuration.", c.node.UUID, provision.PowerSoftOff)
+		}
+		if pending, err := c.to(ctx, by); pending || err != nil {
+			return pending, err
 		}
 	}
 	return c.to(ctx, turnOn)

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ func (s *session) openRedfish(ctx context.Context, to nodes.Redfish) (driver, er
 	guard.TLS = trust
 	config := gofish.ClientConfig{Endpoint: to.Address, Username: to.Username, Password: to.Password, HTTPClient: guard.Client(), BasicAuth: to.Auth == nodes.AuthBasic}
 	d.client, err = gofish.ConnectContext(ctx, config)
-	if to.Auth == nodes.AuthAuto && refused(err) {
+	if to.Auth == nodes.AuthAuto && (refused(err) || sessionless(err)) {
 		config.BasicAuth = true
 		d.client, err = gofish.ConnectContext(ctx, config)
 	}
@@ -120,6 +121,8 @@ func (d *redfish) reset(_ context.Context, r reset) error {
 	return d.fault(d.system.Reset(rf.ResetType(r)))
 }
 
+func (d *redfish) restarts() bool { return true }
+
 // close ends the session at the service, and lets go of it.
 func (d *redfish) close(ctx context.Context) {
 	if d.client != nil {
@@ -149,6 +152,14 @@ func (d *redfish) logout(ctx context.Context) {
 func refused(err error) bool {
 	var said *common.Error
 	return errors.As(err, &said) && said.HTTPReturnedStatusCode >= 400 && said.HTTPReturnedStatusCode < 500
+}
+
+// sessionless says whether the service was heard and has no sessions to be opened: gofish
+// has no word of its own for it.
+func sessionless(err error) bool {
+	var said *common.Error
+	var unheard *url.Error
+	return err != nil && !errors.As(err, &said) && !errors.As(err, &unheard)
 }
 
 // redfishPrefix begins what users read of one that fails.

@@ -93,7 +93,7 @@ func TestSyncPower(t *testing.T) {
 		"somebody is at work":    {provision.PowerOn, sim.Off, true, map[string]any{"reservation": "c"}, "power on false ", false},
 		"on its way":             {provision.PowerOn, sim.Off, true, map[string]any{"target_power_state": "power off"}, "power on false ", false},
 		"without a BMC":          {provision.PowerOff, sim.Off, true, map[string]any{"power_interface": "agent"}, "power on false ", false},
-		"by what isn't here":     {provision.PowerOn, sim.Off, true, map[string]any{"power_interface": "ipmitool"}, "power on false ", false},
+		"by what isn't here":     {provision.PowerOn, sim.Off, true, map[string]any{"power_interface": "wax"}, "power on false ", false},
 		"never known, nor where": {"", sim.On, true, map[string]any{"driver_info": "{}"}, "? false ", false},
 	} {
 		t.Run(name, func(t *testing.T) {

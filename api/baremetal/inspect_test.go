@@ -26,7 +26,7 @@ func TestInspectIsRefused(t *testing.T) {
 	c := newCloud(t)
 	c.conductor("conductor-1", "")
 	bare := c.manageable(`{"driver": "redfish"}`)
-	without := c.manageable(`{"driver": "ipmi"}`)
+	without := c.manageable(`{"driver": "ipmi", "driver_info": {"ipmi_address": "192.0.2.1"}}`)
 	blind := c.manageable(`{"driver": "redfish", "inspect_interface": "no-inspect", "driver_info": {"redfish_address": "https://bmc.example", "redfish_system_id": "/redfish/v1/Systems/1"}}`)
 	ready := c.enroll("root", redfishNode)
 	c.refuses("provision",

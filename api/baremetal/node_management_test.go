@@ -39,7 +39,7 @@ func TestManagementRefused(t *testing.T) {
 		{"1.115", "root", "PUT", ready + "/management/boot_device", `{"boot_device": "pxe", "when": 1}`, 400, "Unexpected arguments: when"},
 		{"1.115", "root", "PUT", fake + "/management/boot_device", `{"boot_device": "disk"}`, 400, "Invalid boot device disk specified."},
 		{"1.115", "root", "PUT", manual + "/management/boot_device", `{"boot_device": "cdrom"}`, 400, "Invalid boot device cdrom specified, supported are pxe, disk."},
-		{"1.115", "root", "PUT", ipmi + "/management/boot_device", `{"boot_device": "disk"}`, 400, `this release has no management interface "ipmitool"`},
+		{"1.115", "root", "PUT", ipmi + "/management/boot_device", `{"boot_device": "disk"}`, 400, "Missing the following IPMI credentials in node's driver_info: ['ipmi_address']."},
 		{"1.115", "root", "PUT", bare + "/management/boot_device", `{"boot_device": "disk"}`, 400, ""},
 		{"1.115", "root", "PUT", held + "/management/boot_device", `{"boot_device": "disk"}`, 409, locked},
 		{"1.115", "root", "GET", held + "/management/boot_device", ``, 409, locked},

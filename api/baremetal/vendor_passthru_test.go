@@ -118,8 +118,9 @@ func TestValidate(t *testing.T) {
 		`{"driver": "redfish"}`: {"power": "Missing the following Redfish", "management": "Missing the following Redfish", "bios": "Missing the following Redfish",
 			"console": "Driver redfish does not support console (disabled or not implemented).", "boot": "this release has no boot interface",
 			"deploy": "Missing the following Redfish", "network": "", "storage": "", "rescue": "Driver redfish does not support rescue (disabled or not implemented)."},
-		`{"driver": "ipmi"}`: {"power": `this release has no power interface "ipmitool"`, "management": `this release has no management interface "ipmitool"`,
+		`{"driver": "ipmi"}`: {"power": "Missing the following IPMI", "management": "Missing the following IPMI", "boot": `this release has no boot interface "ipxe"`,
 			"bios": "Driver ipmi does not support bios (disabled or not implemented)."},
+		`{"driver": "ipmi", "driver_info": {"ipmi_address": "192.0.2.1"}}`: {"power": "", "management": ""},
 		managedNode: {"power": "", "management": "", "inspect": ""},
 	} {
 		id := c.enroll("root", body)

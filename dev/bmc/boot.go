@@ -43,7 +43,9 @@ type boots struct {
 	life context.Context // the service's
 	work *sync.WaitGroup
 	boot Boot
-	runs Runs
+	// keeps says that no override is taken back.
+	keeps bool
+	runs  Runs
 	// stop ends what the machine runs.
 	stop  context.CancelFunc
 	agent *Agent

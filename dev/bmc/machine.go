@@ -152,6 +152,16 @@ const nmi = "Nmi"
 // resets are what a system can be told, and where that leads; "" is a restart.
 var resets = map[string]Power{"On": On, "ForceOn": On, "ForceOff": Off, "GracefulShutdown": Off, "GracefulRestart": "", "ForceRestart": "", "PowerCycle": "", nmi: ""}
 
+// Obey does one of resets, unless the next fault is against it, and gives that fault: it
+// says how the machine's BMC answers.
+func (m *Machine) Obey(how string) Fault {
+	f := next(m, &m.faults)
+	if f != Unavailable && f != Refuses {
+		m.reset(how, f != Idle)
+	}
+	return f
+}
+
 // reset does one of resets.
 func (m *Machine) reset(how string, acts bool) {
 	m.mu.Lock()

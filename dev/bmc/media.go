@@ -30,6 +30,34 @@ func (m *Machine) Boot() Boot {
 	return m.boot
 }
 
+// KeepOverrides has the machine's BMC take back nothing that it was told to start from, and
+// say so.
+func (m *Machine) KeepOverrides() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keeps = true
+}
+
+// shownBoot is what the service shows of what the machine starts from.
+func (m *Machine) shownBoot() any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.keeps {
+		return m.boot
+	}
+	return struct {
+		Boot
+		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+	}{m.boot, []string{"Pxe", "Cd", "Hdd"}}
+}
+
+// StartFrom tells the machine what to start from.
+func (m *Machine) StartFrom(from Boot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.boot = from
+}
+
 func (s *Service) mediaRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+root+"Managers/{id}", s.entered(s.of(showManager)))
 	mux.HandleFunc("GET "+root+"Managers/{id}/VirtualMedia", s.entered(s.of(func(w http.ResponseWriter, _ *http.Request, m *Machine) {
@@ -103,6 +131,9 @@ func changeSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 	m.act(w, r, func() bool {
 		if in.Boot == nil {
 			return m.light(in.IndicatorLED)
+		}
+		if m.keeps && in.Boot.Target == own.Target {
+			return false
 		}
 		boot := m.boot
 		for _, f := range []struct {

@@ -30,6 +30,8 @@ type Options struct {
 	Apart bool
 	// Dir is where its authority's certificate goes.
 	Dir string
+	// Sessionless ones have no sessions: who enters says with each request who it is.
+	Sessionless bool
 	// User and Password are who may enter.
 	User, Password string
 	// Delay is how long a change of power takes.
@@ -211,9 +213,11 @@ const root = "/redfish/v1/"
 func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root+"{$}", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusOK, map[string]any{"@odata.id": root, "Id": "RootService", "Name": "Root Service", "RedfishVersion": "1.15.0",
-			"Systems": link(root + "Systems"), "SessionService": link(root + "SessionService"),
-			"Links": map[string]any{"Sessions": link(root + "SessionService/Sessions")}})
+		said := map[string]any{"@odata.id": root, "Id": "RootService", "Name": "Root Service", "RedfishVersion": "1.15.0", "Systems": link(root + "Systems")}
+		if !s.o.Sessionless {
+			said["SessionService"], said["Links"] = link(root+"SessionService"), map[string]any{"Sessions": link(root + "SessionService/Sessions")}
+		}
+		send(w, http.StatusOK, said)
 	})
 	mux.HandleFunc("POST "+root+"SessionService/Sessions", s.login)
 	mux.HandleFunc("DELETE "+root+"SessionService/Sessions/{id}", s.entered(s.logout))
@@ -274,7 +278,7 @@ func showSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 		allowed = append(allowed, how)
 	}
 	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
-		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.Boot(), "IndicatorLED": m.Lamp(),
+		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.shownBoot(), "IndicatorLED": m.Lamp(),
 		"Links":      map[string]any{"ManagedBy": []any{link(root + "Managers/" + m.ID)}},
 		"SecureBoot": link(self + "/SecureBoot"), "Bios": link(self + "/Bios"), "BiosVersion": "1.0", "Processors": link(self + "/Processors"), "Storage": link(self + "/Storage"),
 		"EthernetInterfaces": link(self + "/EthernetInterfaces"), "Manufacturer": "Holdfast", "Model": "simulated", "SerialNumber": m.UUID,
@@ -294,9 +298,8 @@ func resetSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 		refuse(w, http.StatusBadRequest, "The value of ResetType is not allowed.")
 		return
 	}
-	switch next(m, &m.faults) {
+	switch m.Obey(in.ResetType) {
 	case Slow:
-		m.reset(in.ResetType, true)
 		select {
 		case <-time.After(m.Lag):
 		case <-r.Context().Done():
@@ -307,18 +310,12 @@ func resetSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 	case Refuses:
 		refuse(w, http.StatusBadRequest, "The system can't do that.")
 		return
-	case Idle:
-		m.reset(in.ResetType, false)
 	case Garbage:
-		m.reset(in.ResetType, true)
 		w.WriteHeader(http.StatusBadGateway)
 		_, _ = w.Write([]byte("<html>not now</html>")) // to somebody who may be gone
 		return
 	case Drops:
-		m.reset(in.ResetType, true)
 		panic(http.ErrAbortHandler)
-	default:
-		m.reset(in.ResetType, true)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

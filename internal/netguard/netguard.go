@@ -36,6 +36,8 @@ type Policy struct {
 	Redirects int
 	// MaxBody bounds an answer, in bytes; 0 is 1 MiB.
 	MaxBody int64
+	// Packets has the dialer connect by UDP, and by nothing else.
+	Packets bool
 	// TLS says which certificates are believed; nil is those that the machine does.
 	TLS *tls.Config
 	// Timeout bounds a request from the connect to the last byte; 0 is a minute.
@@ -103,8 +105,12 @@ func (p Policy) Within(networks []netip.Prefix) Policy {
 // Dialer connects within the policy: each address that a name resolves to is
 // checked right before the connect.
 func (p Policy) Dialer() *net.Dialer {
+	by := "tcp"
+	if p.Packets {
+		by = "udp"
+	}
 	return &net.Dialer{Timeout: dialTime, ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
-		if !strings.HasPrefix(network, "tcp") {
+		if !strings.HasPrefix(network, by) {
 			return p.refused("network %s is not allowed", network)
 		}
 		resolved, err := netip.ParseAddrPort(address)

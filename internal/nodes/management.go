@@ -14,9 +14,10 @@ import (
 
 // bootDevices are what nodes can be told to start from, by their management interface.
 var bootDevices = map[string][]string{
-	"redfish": {provision.BootPXE, provision.BootDisk, provision.BootCDROM, provision.BootBIOS, provision.BootUEFIHTTP},
-	"fake":    {provision.BootPXE},
-	"noop":    {provision.BootPXE, provision.BootDisk},
+	"redfish":  {provision.BootPXE, provision.BootDisk, provision.BootCDROM, provision.BootBIOS, provision.BootUEFIHTTP},
+	"ipmitool": {provision.BootPXE, provision.BootDisk, provision.BootCDROM, provision.BootBIOS, provision.BootSafe},
+	"fake":     {provision.BootPXE},
+	"noop":     {provision.BootPXE, provision.BootDisk},
 }
 
 // BootDevices are what a node can be told to start from. Errors: Invalid, this release
@@ -35,15 +36,7 @@ func MayManage(box *secrets.Box, n *baremetal.Node) error {
 	if _, err := BootDevices(n); err != nil {
 		return err
 	}
-	if Interfaces(n)["management"] != "redfish" {
-		return nil
-	}
-	info, err := DriverInfo(box, n)
-	if err != nil {
-		return err
-	}
-	_, err = info.Redfish()
-	return err
+	return mayBeReached(box, n, Interfaces(n)["management"])
 }
 
 // MayStartFrom says whether a node can be told to start from a device. Errors: Invalid.

@@ -13,9 +13,10 @@ import (
 
 // powers are the words that each implementation of the power interface knows.
 var powers = map[string][]provision.Power{
-	"redfish": provision.Powers(),
-	"fake":    provision.Powers(),
-	"agent":   {provision.PowerReboot, provision.PowerSoft},
+	"redfish":  provision.Powers(),
+	"ipmitool": provision.Powers(),
+	"fake":     provision.Powers(),
+	"agent":    {provision.PowerReboot, provision.PowerSoft},
 }
 
 // PowerInterface names a node's power interface; empty if it has none.
@@ -47,16 +48,33 @@ func MayPower(box *secrets.Box, n *baremetal.Node, target provision.Power) error
 	return nil
 }
 
+// reached read how BMCs are reached that are handled by an interface of a name; the other
+// interfaces need to know nothing.
+var reached = map[string]func(Info) error{
+	"redfish": func(i Info) error {
+		_, err := i.Redfish()
+		return err
+	},
+	"ipmitool": func(i Info) error {
+		_, err := i.IPMI()
+		return err
+	},
+}
+
 // MayBeReached says whether a node's row says how its BMC is reached. Errors:
 // Invalid.
 func MayBeReached(box *secrets.Box, n *baremetal.Node) error {
-	if PowerInterface(n) != "redfish" {
+	return mayBeReached(box, n, PowerInterface(n))
+}
+
+func mayBeReached(box *secrets.Box, n *baremetal.Node, by string) error {
+	read := reached[by]
+	if read == nil {
 		return nil
 	}
 	info, err := DriverInfo(box, n)
 	if err != nil {
 		return err
 	}
-	_, err = info.Redfish()
-	return err
+	return read(info)
 }

@@ -14,5 +14,6 @@ const (
 	BootDisk     = "disk"
 	BootCDROM    = "cdrom"
 	BootBIOS     = "bios"
+	BootSafe     = "safe"
 	BootUEFIHTTP = "uefihttp"
 )

@@ -59,14 +59,16 @@ func New(t *testing.T, o sim.Options, ready func(w *World, info map[string]any))
 	if n.DriverInfo, err = json.Marshal(info); err != nil {
 		t.Fatal(err)
 	}
-	n.PowerInterface, n.ManagementInterface = &n.Driver, &n.Driver
+	if n.PowerInterface == nil {
+		n.PowerInterface, n.ManagementInterface = &n.Driver, &n.Driver
+	}
 	for _, object := range []*json.RawMessage{&n.InstanceInfo, &n.DriverInternalInfo, &n.Properties, &n.Extra, &n.NetworkData,
 		&n.RAIDConfig, &n.TargetRAIDConfig, &n.CleanStep, &n.DeployStep, &n.ServiceStep} {
 		if *object == nil {
 			*object = json.RawMessage(`{}`)
 		}
 	}
-	n.Secrets = box.Seal([]byte(`{"driver_info": {"/redfish_password": "`+o.Password+`"}, "driver_internal_info": {"/agent_secret_token": "`+Token+`"}}`), nodes.Place(n))
+	n.Secrets = box.Seal([]byte(`{"driver_info": {"/redfish_password": "`+o.Password+`", "/ipmi_password": "`+o.Password+`"}, "driver_internal_info": {"/agent_secret_token": "`+Token+`"}}`), nodes.Place(n))
 	computetest.InTx(t, w.DB, func(tx store.Tx) error { return baremetal.Nodes.Create(t.Context(), tx, n) })
 	w.Begin()
 	return w
