@@ -19,10 +19,9 @@ const (
 	policyInjectNetwork = "os_compute_api:os-admin-actions:inject_network_info"
 )
 
-// resetState says what a server is: within the request where nothing holds it,
-// or else by an operation that pre-empts the one that does. To say of a server
-// whose move waits to be confirmed that it is active confirms the move, of which
-// nobody could take away otherwise what it has left behind.
+// resetState says what a server is: within the request, or by an operation where
+// another holds the server, which it pre-empts, or where a move waits to be
+// confirmed, whose rest it takes away.
 func (a *API) resetState(r *rest.Request) (*rest.Response, error) {
 	asked, err := readBody[struct {
 		State servers.VMState `json:"state"`
@@ -31,8 +30,12 @@ func (a *API) resetState(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	var accepted engine.Accepted
-	err = a.onServer(r, policyResetState, func(tx store.Tx, server *compute.Server) (err error) {
-		if server.OperationID != "" {
+	err = a.onServer(r, policyResetState, func(tx store.Tx, server *compute.Server) error {
+		m, err := finishedMove(r, tx, server)
+		if err != nil {
+			return err
+		}
+		if server.OperationID != "" || m != nil {
 			accepted, err = a.accept(r, tx, operations.ServerResetState, server, steps.ResetState{VMState: string(asked.State)})
 			return err
 		}
@@ -40,15 +43,7 @@ func (a *API) resetState(r *rest.Request) (*rest.Response, error) {
 		if err := compute.PublishServer(r.Context(), tx, server.ID, steps.ServerOutcome{VMState: &state}, nil); err != nil {
 			return err
 		}
-		if err := record(r, tx, server, "resetState"); err != nil || asked.State != servers.VMActive {
-			return err
-		}
-		m, err := finishedMove(r, tx, server)
-		if err != nil || m == nil {
-			return err
-		}
-		accepted, err = a.acceptEnd(r, tx, server, confirmation)
-		return err
+		return record(r, tx, server, "resetState")
 	})
 	if err != nil {
 		return nil, err

@@ -215,14 +215,13 @@ func canGo(r *rest.Request, tx store.Tx, server *compute.Server, name string) er
 
 // confirmResize needs the old host up: what is left there goes.
 func (a *API) confirmResize(r *rest.Request) (*rest.Response, error) {
-	end := confirmation
-	end.check = func(tx store.Tx, m *compute.Migration) error {
-		if m.SourceID == "" {
-			return nil
-		}
-		return a.hostUp(r, tx, m.SourceID)
-	}
-	return nil, a.endMove(r, policyConfirmResize, confirmable, end)
+	return nil, a.endMove(r, policyConfirmResize, confirmable, ending{operations.ServerConfirmResize, servers.MigrationConfirming, servers.TaskNone,
+		func(tx store.Tx, m *compute.Migration) error {
+			if m.SourceID == "" {
+				return nil
+			}
+			return a.hostUp(r, tx, m.SourceID)
+		}})
 }
 
 func (a *API) revertResize(r *rest.Request) (*rest.Response, error) {
@@ -244,8 +243,6 @@ type ending struct {
 	check  func(store.Tx, *compute.Migration) error
 }
 
-var confirmation = ending{kind: operations.ServerConfirmResize, status: servers.MigrationConfirming, task: servers.TaskNone}
-
 // endMove accepts the end of a move that waits for it.
 func (a *API) endMove(r *rest.Request, rule string, p precondition, end ending) error {
 	var accepted engine.Accepted
@@ -263,8 +260,13 @@ func (a *API) endMove(r *rest.Request, rule string, p precondition, end ending) 
 		if err := end.check(tx, m); err != nil {
 			return err
 		}
-		accepted, err = a.acceptEnd(r, tx, server, end)
-		return err
+		if accepted, err = a.accept(r, tx, end.kind, server, nil); err != nil {
+			return err
+		}
+		if err := compute.SetMigrationStatus(r.Context(), tx, server.ID, end.status); err != nil {
+			return err
+		}
+		return compute.SetTask(r.Context(), tx, server.ID, end.task)
 	})
 	if err == nil {
 		a.offer(accepted)
@@ -280,15 +282,4 @@ func finishedMove(r *rest.Request, tx store.Tx, server *compute.Server) (*comput
 		return nil, err
 	}
 	return m, nil
-}
-
-// acceptEnd accepts the end of the server's finished move.
-func (a *API) acceptEnd(r *rest.Request, tx store.Tx, server *compute.Server, end ending) (accepted engine.Accepted, err error) {
-	if accepted, err = a.accept(r, tx, end.kind, server, nil); err != nil {
-		return accepted, err
-	}
-	if err = compute.SetMigrationStatus(r.Context(), tx, server.ID, end.status); err != nil {
-		return accepted, err
-	}
-	return accepted, compute.SetTask(r.Context(), tx, server.ID, end.task)
 }

@@ -47,7 +47,7 @@ var unbegun = map[operations.Kind]struct {
 // elsewhere are the kinds that are not in that table, and why.
 var elsewhere = map[operations.Kind]string{
 	operations.ServerBuild:           "of what was never built nothing was true before",
-	operations.ServerResetState:      "it is an operation only where it takes over from another",
+	operations.ServerResetState:      "it is an operation only where it takes over from another, or confirms a move; its request writes nothing then",
 	operations.ServerAttachVolume:    "a device that was to come: TestVolumesMeetTheContract and internal/engine",
 	operations.ServerDetachVolume:    "its request writes nothing",
 	operations.ServerAttachInterface: "as a volume",

@@ -6,11 +6,13 @@ package server
 //
 //	as it was ──state──► active or error, as asked
 //
-// Point of no return: the step state. Nothing is done outside.
+// Point of no return: the step state. Nothing is done outside, unless a move waits
+// to be confirmed: it is, as ConfirmResize does it, since nobody could take away
+// otherwise what it has left where the server was.
 //
 //	step    before it            after it
-//	state   the row as it was;   the same, and a cancel comes too late
-//	        cancelled, it stays
+//	state   the row as it was;   the same, and a cancel comes too late; what a move
+//	        cancelled, it stays  has left is gone, or owed
 //	finish  the same             vm_state as asked, the task over, the power
 //	                             state untouched
 
@@ -40,5 +42,11 @@ func resetState(s *saga.Saga) (*steps.ServerOutcome, error) {
 	if err := s.Step(operations.StepState, saga.Move{}); err != nil {
 		return nil, err
 	}
-	return &steps.ServerOutcome{VMState: &in.VMState}, nil
+	now := &steps.ServerOutcome{VMState: &in.VMState}
+	m := s.Begun.Server.Migration
+	if m == nil || m.Status != moveFinished {
+		return now, nil
+	}
+	now.Migration = &steps.MigrationOutcome{Status: moveConfirmed}
+	return now, s.TakeAway(operations.StepState, m.Source, left(s, m))
 }

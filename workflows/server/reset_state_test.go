@@ -21,6 +21,14 @@ func resetting() *workflowtest.World {
 	return asked(w, `{"vm_state": "active"}`).Place("host-1")
 }
 
+// resettingMoved is a server whose move from host-1 waits to be confirmed, and that is
+// called what vm says.
+func resettingMoved(vm string, more ...func(*workflowtest.World)) func() *workflowtest.World {
+	return func() *workflowtest.World {
+		return asked(moved(operations.ServerResetState, "host-2", "active", 1, more...)(), `{"vm_state": "`+vm+`"}`)
+	}
+}
+
 const (
 	isReset    = "active, power 4, on a host"
 	isNotReset = "error, power 4, on a host"
@@ -34,6 +42,11 @@ func TestResetState(t *testing.T) {
 			{Name: "of a server on no host", Result: operations.ResultDone, World: func() *workflowtest.World {
 				return asked(workflowtest.NewWorld(operations.ServerResetState, workflowtest.Server{VMState: "building"}), `{"vm_state": "error"}`)
 			}},
+			{Name: "of a server that was moved", Result: operations.ResultDone, World: resettingMoved("error")},
+			{Name: "of one that was moved and is called active", Result: operations.ResultDone, World: resettingMoved("active", withDown("host-1")), Debts: 2},
+			{Name: "of one that was resized on its host", Result: operations.ResultDone, World: func() *workflowtest.World {
+				return asked(moved(operations.ServerResetState, "host-1", "active", 1)(), `{"vm_state": "error"}`)
+			}},
 			{Name: "cancelled", Result: operations.ResultCancelled, Message: "the operation was cancelled",
 				World: func() *workflowtest.World { return cancelled(resetting()) }},
 			{Name: "out of time", Result: operations.ResultFailed, Message: "the operation did not end in time",
@@ -44,9 +57,9 @@ func TestResetState(t *testing.T) {
 				}},
 		},
 		Ends: map[operations.Result][]string{
-			operations.ResultDone:      {isReset, "error, power 0, on no host"},
-			operations.ResultCancelled: {isNotReset, "building, power 0, on no host"},
-			operations.ResultFailed:    {isNotReset},
+			operations.ResultDone:      {isReset, "error, power 0, on no host", "error, power 1, on a host", isActive},
+			operations.ResultCancelled: {isNotReset, "building, power 0, on no host", "resized, power 1, on a host"},
+			operations.ResultFailed:    {isNotReset, "resized, power 1, on a host"},
 		},
 	})
 }

@@ -41,7 +41,9 @@ func moved(kind operations.Kind, home, was string, power int, more ...func(*work
 			change(w)
 		}
 		w.Place(home).Moved("host-1", was)
-		w.Moves.Row.Status = map[operations.Kind]string{operations.ServerConfirmResize: "confirming", operations.ServerRevertResize: "reverting"}[kind]
+		if status, ends := map[operations.Kind]string{operations.ServerConfirmResize: "confirming", operations.ServerRevertResize: "reverting"}[kind]; ends {
+			w.Moves.Row.Status = status
+		}
 		return w
 	}
 }
