@@ -65,6 +65,11 @@ func (g *guest) define(ctx context.Context, spec steps.ServerSpec) error {
 	if err != nil {
 		return err
 	}
+	return g.defineWith(ctx, spec, disks)
+}
+
+// defineWith is define with disks that aren't the spec's.
+func (g *guest) defineWith(ctx context.Context, spec steps.ServerSpec, disks []domain.Disk) error {
 	text, err := g.xml(spec, disks)
 	if err != nil {
 		return err

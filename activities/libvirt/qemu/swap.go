@@ -8,7 +8,8 @@ package qemu
 //
 // What QEMU copies it also keeps the same, until it is told to go on on the copy. Which
 // of the two a guest is on libvirt knows: the domain's XML has both while it is copied,
-// and its definition follows what runs.
+// and its definition follows what runs. If libvirt has lost the domain, the record says
+// which of the two has all that was written.
 
 import (
 	"context"
@@ -29,6 +30,8 @@ type swap struct {
 	// To is the volume that the guest goes on on, Path where the host has that.
 	To   string `json:"to"`
 	Path string `json:"path"`
+	// On says that the guest has gone on there.
+	On bool `json:"on,omitempty"`
 }
 
 // copying is a disk on its way to another file or block device.
@@ -57,7 +60,7 @@ func (d *Driver) Swap(ctx context.Context, serverID string, asked libvirt.Swap, 
 	return g.steps(ctx,
 		subStep{"swap.record", func(context.Context) error { return c.begin(asked) }},
 		subStep{"swap.copy", c.copy},
-		subStep{"swap.pivot", c.pivot},
+		subStep{"swap.pivot", func(ctx context.Context) error { return c.goOn(ctx, true) }},
 		subStep{"swap.define", c.define},
 		subStep{"swap.keep", func(context.Context) error { return c.keep(asked.Volume) }},
 		subStep{"swap.done", nil},
@@ -107,16 +110,36 @@ func (c *copying) look(ctx context.Context, where golibvirt.DomainModificationIm
 	return disk, err
 }
 
-// standing looks at the guest; of one that libvirt has lost the domain is defined anew.
+// standing looks at the guest; of one that libvirt has lost the domain is defined anew,
+// on the volume that it was on.
 func (c *copying) standing(ctx context.Context) (state, error) {
 	now, err := c.settled(ctx)
 	if err == nil && now.missing {
-		err = c.guest.define(ctx, c.record.Spec)
+		err = c.defineAnew(ctx)
 	}
 	if err == nil && now.power == libvirt.Suspended {
 		err = faults.New(faults.Conflict, "InstanceInvalidState", "can't swap a volume of a guest in power state %d", now.power)
 	}
 	return now, err
+}
+
+func (c *copying) defineAnew(ctx context.Context) error {
+	disks, err := c.disks(ctx, c.record.Spec)
+	if err != nil {
+		return err
+	}
+	if c.record.Swap.On {
+		on, err := c.reached(ctx, c.record.Swap.To)
+		if err != nil {
+			return err
+		}
+		for i, d := range disks {
+			if d.Serial == c.id {
+				disks[i].Path, disks[i].Format, disks[i].Block = on.Path, on.Format, on.Block
+			}
+		}
+	}
+	return c.defineWith(ctx, c.record.Spec, disks)
 }
 
 // copy has all of the disk be at the other place.
@@ -230,8 +253,17 @@ func (c *copying) endJob(ctx context.Context, disk string, how golibvirt.DomainB
 	})
 }
 
-// pivot has the guest go on on the copy. One that has gone off meanwhile took the copy
-// with it.
+// goOn has the guest go on on the copy, which is the new volume or the old one.
+func (c *copying) goOn(ctx context.Context, new bool) error {
+	err := c.pivot(ctx)
+	if err != nil || c.record.Swap.On == new {
+		return err
+	}
+	c.record.Swap.On = new
+	return c.write(c.record)
+}
+
+// pivot does so. A guest that has gone off meanwhile took the copy with it.
 func (c *copying) pivot(ctx context.Context) error {
 	now, err := c.standing(ctx)
 	if err != nil {
@@ -316,7 +348,7 @@ func (d *Driver) UndoSwap(ctx context.Context, serverID, from string, confirm li
 			return err
 		}},
 		subStep{"unswap.copy", ifBack(c.copy)},
-		subStep{"unswap.pivot", ifBack(c.pivot)},
+		subStep{"unswap.pivot", ifBack(func(ctx context.Context) error { return c.goOn(ctx, false) })},
 		subStep{"unswap.define", ifBack(c.define)},
 		subStep{"unswap.keep", func(context.Context) error {
 			c.record.Swap = nil
@@ -329,11 +361,23 @@ func (d *Driver) UndoSwap(ctx context.Context, serverID, from string, confirm li
 // goesBack says whether the guest is on the new volume, and finds the old one. A guest
 // that has been made anew on another host has that there.
 func (c *copying) goesBack(ctx context.Context, was swap) (bool, error) {
-	now, err := c.settled(ctx)
-	if err != nil || now.missing {
+	on, err := c.hasGoneOn(ctx, was)
+	if err != nil || !on {
 		return false, err
 	}
-	on := false
+	c.to, err = c.reached(ctx, c.id)
+	if faults.Is(err, faults.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// hasGoneOn says whether the guest is on the new volume, or starts from it next.
+func (c *copying) hasGoneOn(ctx context.Context, was swap) (on bool, err error) {
+	now, err := c.settled(ctx)
+	if err != nil || now.missing {
+		return was.On, err
+	}
 	for _, where := range places(now) {
 		disk, err := c.look(ctx, where)
 		if faults.Is(err, faults.NotFound) {
@@ -344,12 +388,5 @@ func (c *copying) goesBack(ctx context.Context, was swap) (bool, error) {
 		}
 		on = on || disk.Path() == was.Path
 	}
-	if !on {
-		return false, nil
-	}
-	c.to, err = c.reached(ctx, c.id)
-	if faults.Is(err, faults.NotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return on, nil
 }

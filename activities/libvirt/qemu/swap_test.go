@@ -113,6 +113,32 @@ func (s *swapping) must(act func(context.Context, *Driver) error) {
 	}
 }
 
+// onlyNew has nothing be in the old volume any more.
+func (s *swapping) onlyNew() {
+	s.Helper()
+	if err := errors.Join(os.Truncate(s.old, 0), os.Truncate(s.old, 4*mib)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// lose has libvirt forget the domain.
+func (s *swapping) lose() {
+	s.Helper()
+	s.off()
+	g, err := host(s.T, s.dir, s.from, nil).guest(s.spec.ServerID)
+	if err == nil {
+		err = g.undefine(s.Context(), confirmed)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *swapping) start(ctx context.Context, d *Driver) error {
+	_, err := d.Power(ctx, s.spec.ServerID, steps.PowerStart, "", confirmed)
+	return err
+}
+
 func (s *swapping) off() {
 	s.Helper()
 	if _, err := host(s.T, s.dir, s.from, nil).Power(s.Context(), s.spec.ServerID, steps.PowerForceStop, "", confirmed); err != nil {
@@ -138,14 +164,48 @@ func TestSwap(t *testing.T) {
 			}
 			s.must(s.swap)
 			s.is(s.new, "a-new")
-			// All of it goes back, wherever it was written.
-			if err := os.Truncate(s.old, 0); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(s.old, 4*mib); err != nil {
-				t.Fatal(err)
-			}
+			s.onlyNew()
 			s.must(s.undo)
+			s.is(s.old, "a-old")
+		})
+	}
+}
+
+// A domain that libvirt loses, at each sub-step, is defined anew on the volume that has
+// all that was written: the swap is finished from there, or taken back.
+func TestSwapOfALostDomain(t *testing.T) {
+	t.Parallel()
+	for i, at := range swapSteps {
+		for _, undone := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, undone %t", at, undone), func(t *testing.T) {
+				t.Parallel()
+				s := newSwapping(t)
+				s.cut(at, s.swap)
+				if i > slices.Index(swapSteps, "swap.pivot") {
+					s.onlyNew()
+				}
+				s.lose()
+				if undone {
+					s.must(s.undo)
+					s.must(s.start)
+					s.is(s.old, "a-old")
+				} else {
+					s.must(s.swap)
+					s.is(s.new, "a-new")
+				}
+			})
+		}
+	}
+	for _, at := range undoSteps {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			s := newSwapping(t)
+			s.must(s.swap)
+			s.onlyNew()
+			s.cut(at, s.undo)
+			s.lose()
+			s.must(s.undo)
+			s.must(s.start)
 			s.is(s.old, "a-old")
 		})
 	}
