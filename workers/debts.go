@@ -5,6 +5,7 @@ package workers
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"holdfast.dev/activities/libvirt"
@@ -13,18 +14,31 @@ import (
 	"holdfast.dev/internal/operations"
 )
 
-// payTime bounds one payment, as the step libvirt.Destroy is bounded.
-const payTime = 5 * time.Minute
+// payTime bounds one payment, as the step libvirt.Destroy is bounded, copyTime one that
+// may have to copy a volume first, as libvirt.UndoSwap is.
+const (
+	payTime  = 5 * time.Minute
+	copyTime = 12 * time.Hour
+)
 
-// payer pays a host's debts one after the other.
+// maxCopies is how many volumes are copied at once.
+const maxCopies = 4
+
+// payer pays a host's debts one after the other, and beside them those for which a
+// volume may have to be copied.
 type payer struct {
 	pay    func(context.Context, libvirt.Debt) error
 	report func(context.Context, hostlink.Debt) error
 	log    *slog.Logger
+
+	mu     sync.Mutex
+	copies map[hostlink.Debt]bool // under way
+	wait   sync.WaitGroup
 }
 
 // run pays the lists it gets until ctx ends.
 func (p *payer) run(ctx context.Context, lists <-chan []hostlink.Debt) {
+	defer p.wait.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -35,23 +49,53 @@ func (p *payer) run(ctx context.Context, lists <-chan []hostlink.Debt) {
 	}
 }
 
-// payAll pays every debt and says so, and gives the number of those that stay.
-// A payment whose report is lost is listed again and costs nothing then.
+// payAll pays every debt and says so, and gives the number of those that stay or whose
+// payment has only been begun. A payment whose report is lost is listed again and costs
+// nothing then.
 func (p *payer) payAll(ctx context.Context, debts []hostlink.Debt) (unpaid int) {
 	for _, d := range debts {
-		if err := p.payOne(ctx, d); err != nil {
+		if operations.EffectKind(d.Kind) == operations.EffectSwapped {
 			unpaid++
-			p.log.WarnContext(ctx, "a debt stays unpaid", "operation", d.OperationID, "kind", d.Kind, "resource", d.Ref, "error", err)
-		} else {
-			p.log.InfoContext(ctx, "a debt is paid", "operation", d.OperationID, "kind", d.Kind, "resource", d.Ref)
+			p.payBeside(ctx, d)
+		} else if !p.paid(ctx, d, payTime) {
+			unpaid++
 		}
 	}
 	return unpaid
 }
 
-func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
-	ctx, cancel := context.WithTimeout(ctx, payTime)
+// payBeside has a debt be paid that holds up no other. One that finds too many under
+// way is listed again.
+func (p *payer) payBeside(ctx context.Context, d hostlink.Debt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.copies[d] || len(p.copies) >= maxCopies {
+		return
+	}
+	if p.copies == nil {
+		p.copies = map[hostlink.Debt]bool{}
+	}
+	p.copies[d] = true
+	p.wait.Go(func() {
+		p.paid(ctx, d, copyTime)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.copies, d)
+	})
+}
+
+func (p *payer) paid(ctx context.Context, d hostlink.Debt, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if err := p.payOne(ctx, d); err != nil {
+		p.log.WarnContext(ctx, "a debt stays unpaid", "operation", d.OperationID, "kind", d.Kind, "resource", d.Ref, "error", err)
+		return false
+	}
+	p.log.InfoContext(ctx, "a debt is paid", "operation", d.OperationID, "kind", d.Kind, "resource", d.Ref)
+	return true
+}
+
+func (p *payer) payOne(ctx context.Context, d hostlink.Debt) error {
 	owed := libvirt.Debt{Kind: operations.EffectKind(d.Kind), OperationID: d.OperationID, ServerID: d.Ref, Generation: d.Generation, Attempt: d.Attempt}
 	switch owed.Kind {
 	case operations.EffectGuest, operations.EffectRescue, operations.EffectHalt, operations.EffectSnapshotFile,

@@ -41,7 +41,7 @@ type VolumeSwaps interface {
 var (
 	libvirtSwap = define(Step{Name: "libvirt.Swap", Place: OnHost, StartToClose: 12 * time.Hour,
 		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
-	libvirtUndoSwap = define(Step{Name: "libvirt.UndoSwap", Place: OnHost, StartToClose: 5 * time.Minute,
+	libvirtUndoSwap = define(Step{Name: "libvirt.UndoSwap", Place: OnHost, StartToClose: 12 * time.Hour,
 		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: undo})
 )
 
