@@ -2,6 +2,7 @@ package compute_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,20 +46,24 @@ func TestImagesThatDescribeDisks(t *testing.T) {
 		status     int
 		want       string // the fault, or the devices
 	}{
-		"none":                      {map[string]string{}, "", 202, ``},
-		"a root and another":        {v2(root, data), "", 202, rootMade + dataMade},
-		"of the older form":         {map[string]string{"block_device_mapping": `[{"device_name": "vda", "snapshot_id": "` + snapshot + `", "delete_on_termination": true}]`}, "", 202, `{"snapshot", "volume", "` + snapshot + `", 7, 0, "vda", true}`},
-		"the client's own root":     {v2(root), asks(local), 202, rootMade},
-		"another in its place":      {v2(root, data), asks(local, `{"source_type": "blank", "destination_type": "volume", "volume_size": 1, "device_name": "vdb"}`), 202, `{"blank", "volume", "", 1, null, "vdb", false}` + rootMade},
-		"beside it":                 {v2(root), asks(local, `{"source_type": "blank", "destination_type": "volume", "volume_size": 1}`), 202, `{"blank", "volume", "", 1, null, "vdb", false}` + rootMade},
-		"without a device":          {v2(root, `{"device_name": "/dev/vdb", "no_device": true}`), "", 202, rootMade},
-		"a snapshot that is gone":   {v2(strings.ReplaceAll(root, snapshot, absent)), "", 400, invalid("Block Device Mapping is Invalid: failed to get snapshot " + absent + ".")},
-		"a volume for two":          {v2(root, data), `, "max_count": 2`, 400, invalid("Cannot attach one or more volumes to multiple instances")},
-		"no JSON":                   {map[string]string{"bdm_v2": "True", "block_device_mapping": "x"}, "", 400, invalid("Block Device Mapping is Invalid: Unrecognized legacy format.")},
-		"a size below zero":         {v2(strings.ReplaceAll(root, `"volume_size": 8`, `"volume_size": -1`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid volume_size.")},
-		"a size beyond all":         {v2(strings.ReplaceAll(root, `"volume_size": 8`, `"volume_size": 2147483648`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid volume_size.")},
-		"a kind of source unknown":  {v2(strings.ReplaceAll(root, `"source_type": "snapshot"`, `"source_type": "x", "uuid": "x"`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid source_type field.")},
-		"a destination unknown":     {v2(strings.ReplaceAll(root, `"destination_type": "volume"`, `"destination_type": "x"`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid destination_type field.")},
+		"none":                     {map[string]string{}, "", 202, ``},
+		"a root and another":       {v2(root, data), "", 202, rootMade + dataMade},
+		"of the older form":        {map[string]string{"block_device_mapping": `[{"device_name": "vda", "snapshot_id": "` + snapshot + `", "delete_on_termination": true}]`}, "", 202, `{"snapshot", "volume", "` + snapshot + `", 7, 0, "vda", true}`},
+		"the client's own root":    {v2(root), asks(local), 202, rootMade},
+		"another in its place":     {v2(root, data), asks(local, `{"source_type": "blank", "destination_type": "volume", "volume_size": 1, "device_name": "vdb"}`), 202, `{"blank", "volume", "", 1, null, "vdb", false}` + rootMade},
+		"beside it":                {v2(root), asks(local, `{"source_type": "blank", "destination_type": "volume", "volume_size": 1}`), 202, `{"blank", "volume", "", 1, null, "vdb", false}` + rootMade},
+		"without a device":         {v2(root, `{"device_name": "/dev/vdb", "no_device": true}`), "", 202, rootMade},
+		"a snapshot that is gone":  {v2(strings.ReplaceAll(root, snapshot, absent)), "", 400, invalid("Block Device Mapping is Invalid: failed to get snapshot " + absent + ".")},
+		"a volume for two":         {v2(root, data), `, "max_count": 2`, 400, invalid("Cannot attach one or more volumes to multiple instances")},
+		"no JSON":                  {map[string]string{"bdm_v2": "True", "block_device_mapping": "x"}, "", 400, invalid("Block Device Mapping is Invalid: Unrecognized legacy format.")},
+		"a size below zero":        {v2(strings.ReplaceAll(root, `"volume_size": 8`, `"volume_size": -1`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid volume_size.")},
+		"a size beyond all":        {v2(strings.ReplaceAll(root, `"volume_size": 8`, `"volume_size": 2147483648`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid volume_size.")},
+		"a kind of source unknown": {v2(strings.ReplaceAll(root, `"source_type": "snapshot"`, `"source_type": "x", "uuid": "x"`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid source_type field.")},
+		"a destination unknown":    {v2(strings.ReplaceAll(root, `"destination_type": "volume"`, `"destination_type": "x"`)), "", 400, invalid("Block Device Mapping is Invalid: Invalid destination_type field.")},
+		"more than one may have": {v2(slices.Repeat([]string{`{"source_type": "blank", "destination_type": "volume", "volume_size": 1}`}, 257)...), "", 403,
+			fault("forbidden", "403", "The maximum allowed number of disk devices (256) to attach to a single instance has been exceeded.")},
+		"as many as one may have, and the image's": {v2(slices.Repeat([]string{`{"source_type": "blank", "destination_type": "volume", "volume_size": 1}`}, 256)...), "", 403,
+			fault("forbidden", "403", "The maximum allowed number of disk devices (256) to attach to a single instance has been exceeded.")},
 		"a source that there isn't": {v2(`{"source_type": "snapshot", "destination_type": "volume", "boot_index": 0}`), "", 400, invalid("Block Device Mapping is Invalid: Missing device UUID.")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,9 @@ func checkNames(asked *createRequest, devices []compute.BlockDevice) error {
 }
 
 func checkTogether(asked *createRequest, devices []compute.BlockDevice) error {
+	if err := servers.CheckDisks(len(devices)); err != nil { // before anybody is asked for each of them
+		return err
+	}
 	isOwn := func(d compute.BlockDevice) bool { return d.SourceType == "volume" }
 	if asked.count.most > 1 && slices.ContainsFunc(devices, isOwn) {
 		return faults.New(faults.Invalid, "InvalidRequest", "Cannot attach one or more volumes to multiple instances")

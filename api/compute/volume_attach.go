@@ -165,6 +165,9 @@ func addDevice(r *rest.Request, tx store.Tx, server *compute.Server, device *com
 		return err
 	}
 	disks, err := compute.Disks(server, append(devices, device))
+	if err == nil {
+		err = servers.CheckDisks(len(disks))
+	}
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,24 @@ func TestAttachVolume(t *testing.T) {
 	}
 }
 
+// A server has so many disks and no more.
+func TestMoreVolumesThanOneMayHave(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.addHost()
+	id := c.create("alice", "web")
+	c.shareable(id, "active")
+	// The disk that it boots from, these, and one.
+	c.query(`WITH made AS (INSERT INTO compute.block_devices (server_id, position, source_type, destination_type, volume_id, attachment_id, device_name, volume_size_gb)
+		SELECT $1, n, 'volume', 'volume', 'cccccccc-0000-4000-8000-' || lpad(n::text, 12, '0'), 'a', '', 1 FROM generate_series(101, 354) n RETURNING 1)
+		SELECT count(*)::text FROM made`, id)
+	attach := func(n, status int, want string) step {
+		return step{"alice", "2.101", "POST", "/servers/" + id + "/os-volume_attachments", fmt.Sprintf(`{"volumeAttachment": {"volumeId": "bbbbbbbb-0000-4000-8000-%012d"}}`, n), status, want}
+	}
+	c.play(attach(1, 202, ""),
+		attach(2, 403, fault("forbidden", "403", "The maximum allowed number of disk devices (256) to attach to a single instance has been exceeded.")))
+}
+
 // In every state the contract's rows accept or refuse, in its words.
 func TestVolumesMeetTheContract(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,18 @@ type Disk struct {
 // names of their devices.
 var prefixes = map[string]string{"virtio": "vd", "scsi": "sd", "sata": "sd", "usb": "sd", "ide": "hd", "fdc": "fd"}
 
+// maxDisks is how many a server may have: for as many Nova's libvirt driver has names.
+const maxDisks = 256
+
+// CheckDisks refuses more disks than a server may have. Errors: Forbidden.
+func CheckDisks(n int) error {
+	if n <= maxDisks {
+		return nil
+	}
+	return faults.New(faults.Forbidden, "TooManyDiskDevices",
+		"The maximum allowed number of disk devices (%d) to attach to a single instance has been exceeded.", maxDisks)
+}
+
 // NameDisks gives disks their buses, by the properties of the image where they
 // ask for none, and then the first names that are free, in their order. Errors:
 // Invalid, the image names a bus that there is not.

@@ -100,7 +100,8 @@ func swapDisk(s *Server, devices []*BlockDevice) []Disk {
 func isEmpty(d Disk) bool { return d.SizeMB == 0 }
 
 // NameDevices calls a new server's devices what the guest will: what the request
-// says counts for the disk to boot from only, as with the original.
+// says counts for the disk to boot from only, as with the original. Errors: Forbidden,
+// there are too many.
 func NameDevices(s *Server, devices []BlockDevice) error {
 	rows := make([]*BlockDevice, len(devices))
 	for i := range devices {
@@ -109,6 +110,9 @@ func NameDevices(s *Server, devices []BlockDevice) error {
 		}
 	}
 	disks, err := Disks(s, rows)
+	if err == nil {
+		err = servers.CheckDisks(len(disks))
+	}
 	if err != nil {
 		return err
 	}
