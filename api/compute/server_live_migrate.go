@@ -133,11 +133,17 @@ func isHost(ctx context.Context, q store.Queryer, host string) error {
 	if host == "" {
 		return nil
 	}
-	_, err := compute.HostByName(ctx, q, host)
-	if faults.Is(err, faults.NotFound) {
-		err = faults.New(faults.Invalid, "ComputeHostNotFound", "Compute host %s could not be found.", host)
-	}
+	_, err := hostNamed(ctx, q, host)
 	return err
+}
+
+// hostNamed is the host that a body names.
+func hostNamed(ctx context.Context, q store.Queryer, name string) (*compute.Host, error) {
+	host, err := compute.HostByName(ctx, q, name)
+	if faults.Is(err, faults.NotFound) {
+		err = faults.New(faults.Invalid, "ComputeHostNotFound", "Compute host %s could not be found.", name)
+	}
+	return host, err
 }
 
 // abortMigration asks for the end of a live migration.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -139,14 +138,16 @@ func (a *API) checkPlacement(ctx context.Context, asked *createRequest) error {
 	if host := cmp.Or(asked.placement.Host, asked.placement.Node); host != "" || asked.Zone == "" {
 		return isHost(ctx, a.DB.Pool, host)
 	}
-	hosts, err := compute.ListHosts(ctx, a.DB.Pool, compute.HostFilter{})
-	if err != nil {
-		return err
+	return isZone(ctx, a.DB.Pool, asked.Zone)
+}
+
+// isZone refuses a zone without a host that takes servers.
+func isZone(ctx context.Context, q store.Queryer, zone string) error {
+	available, err := compute.HasZone(ctx, q, zone)
+	if err == nil && !available {
+		err = faults.New(faults.Invalid, "InvalidRequest", "The requested availability zone is not available")
 	}
-	if !slices.ContainsFunc(hosts, func(h *compute.Host) bool { return h.AvailabilityZone == asked.Zone && !h.Disabled }) {
-		return faults.New(faults.Invalid, "InvalidRequest", "The requested availability zone is not available")
-	}
-	return nil
+	return err
 }
 
 // answer shows the first of the servers, or the reservation alone.

@@ -139,16 +139,12 @@ func (a *API) checkDestination(r *rest.Request, to steps.Destination) error {
 		return faults.New(faults.Conflict, "UnshelveInstanceInvalidState", "Specifying an availability zone or a host when unshelving server \"%s\" "+
 			"with status \"%s\" is not supported. The server status must be SHELVED_OFFLOADED.", server.ID, server.VMState)
 	}
-	hosts, err := compute.ListServices(r.Context(), a.DB.Pool, "", compute.HostBinary)
-	if err != nil {
-		return err
-	}
 	zone := server.AvailabilityZone
 	if to.Zone != nil {
-		zone = *to.Zone
-		known := func(s *compute.Service) bool { return s.Zone == zone && !s.Disabled }
-		if zone != "" && !slices.ContainsFunc(hosts, known) {
-			return faults.New(faults.Invalid, "InvalidRequest", "The requested availability zone is not available")
+		if zone = *to.Zone; zone != "" {
+			if err := isZone(r.Context(), a.DB.Pool, zone); err != nil {
+				return err
+			}
 		}
 	}
 	if to.Host == "" {
@@ -157,12 +153,9 @@ func (a *API) checkDestination(r *rest.Request, to steps.Destination) error {
 	if err := r.Enforce(policyUnshelveToHost, serverTarget(server)); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(hosts, func(s *compute.Service) bool { return s.Host == to.Host })
-	switch {
-	case i < 0:
-		return faults.New(faults.Invalid, "ComputeHostNotFound", "Compute host %s could not be found.", to.Host)
-	case zone != "" && hosts[i].Zone != zone:
-		return faults.New(faults.Conflict, "UnshelveHostNotInAZ", "Host \"%s\" is not in the availability zone \"%s\".", to.Host, zone)
+	host, err := hostNamed(r.Context(), a.DB.Pool, to.Host)
+	if err == nil && zone != "" && host.AvailabilityZone != zone {
+		err = faults.New(faults.Conflict, "UnshelveHostNotInAZ", "Host \"%s\" is not in the availability zone \"%s\".", to.Host, zone)
 	}
-	return nil
+	return err
 }

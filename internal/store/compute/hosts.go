@@ -282,6 +282,12 @@ func listHosts(ctx context.Context, q store.Queryer, f HostFilter, columns strin
 	return hosts, nil
 }
 
+// HasZone says whether a zone has a host that isn't disabled.
+func HasZone(ctx context.Context, q store.Queryer, zone string) (has bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM compute.hosts WHERE availability_zone = $1 AND NOT disabled)`, zone).Scan(&has)
+	return has, store.Translate(err)
+}
+
 // HostByNumber gives the host that old microversions name by a number.
 func HostByNumber(ctx context.Context, q store.Queryer, number int64) (*Host, error) {
 	return oneHost(ctx, q, "h.number", number)

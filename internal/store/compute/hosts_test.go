@@ -165,6 +165,30 @@ func TestHostsInPages(t *testing.T) {
 	}
 }
 
+// A zone is there as long as one of its hosts takes servers.
+func TestZonesOfHosts(t *testing.T) {
+	t.Parallel()
+	db := computetest.Open(t)
+	id := computetest.AddHost(t, db, "one", computetest.Room)
+	has := func(zone string, want bool) {
+		t.Helper()
+		if got, err := compute.HasZone(t.Context(), db.Pool, zone); err != nil || got != want {
+			t.Errorf("zone %q: %t, %v", zone, got, err)
+		}
+	}
+	set := func(column string, value any) {
+		t.Helper()
+		if _, err := db.Pool.Exec(t.Context(), `UPDATE compute.hosts SET `+column+` = $2 WHERE id = $1`, id, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("availability_zone", "here")
+	has("here", true)
+	has("there", false)
+	set("disabled", true)
+	has("here", false)
+}
+
 // A host's failed builds are counted once each, and forgotten when a guest is made on
 // it or its worker starts again; not when it only registers again.
 func TestFailedBuildsAreCounted(t *testing.T) {
