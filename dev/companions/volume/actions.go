@@ -345,18 +345,36 @@ func showImageMetadata(_ context.Context, d *doing) (any, error) {
 	return map[string]any{"metadata": d.v.ImageMetadata}, nil
 }
 
-// resettable are the states that an administrator may set.
+// resettable are the states that an administrator may set, resettableMigrations those of
+// a migration.
 var resettable = []string{statusCreating, statusAvailable, statusDeleting, statusError, "error_deleting", "error_extending", statusAttaching, statusDetaching, statusInUse, statusReserved}
+
+var resettableMigrations = []string{migrationMigrating, "error", "success", "completing", "none", migrationStarting}
 
 func resetStatus(ctx context.Context, d *doing) (any, error) {
 	var in struct {
-		Status string `json:"status"`
+		Status    string `json:"status"`
+		Migration string `json:"migration_status"`
 	}
 	if err := d.read(&in); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(resettable, in.Status) {
+	switch {
+	case in.Status == "" && in.Migration == "":
+		return nil, service.Fail(http.StatusBadRequest, "Must specify 'status', 'attach_status' or 'migration_status' for update.")
+	case in.Status != "" && !slices.Contains(resettable, in.Status):
 		return nil, service.Fail(http.StatusBadRequest, "Must specify a valid status, not '%s'", bounded(in.Status))
+	case in.Migration != "" && !slices.Contains(resettableMigrations, in.Migration):
+		return nil, service.Fail(http.StatusBadRequest, "Must specify a valid migration status, not '%s'", bounded(in.Migration))
+	}
+	if in.Migration != "" {
+		_, err := d.tx.Exec(ctx, `UPDATE volume.volumes SET migration_status = NULLIF($2, 'none'), updated_at = now() WHERE id = $1`, d.v.ID, in.Migration)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if in.Status == "" {
+		return nil, nil
 	}
 	return nil, d.status(ctx, in.Status)
 }

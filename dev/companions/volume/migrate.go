@@ -78,10 +78,14 @@ func migrate(ctx context.Context, d *doing) (any, error) {
 	return nil, err
 }
 
-// workOnMigrations asks the compute service for those whose new volume is there. One
-// that it refuses is over.
+// migration is one whose new volume is there.
+type migration struct{ ID, Target, Instance string }
+
+// swapsAtOnce is how many the compute service is asked for at once.
+const swapsAtOnce = 8
+
+// workOnMigrations asks the compute service for those whose new volume is there.
 func (s *Service) workOnMigrations(ctx context.Context) error {
-	type migration struct{ ID, Target, Instance string }
 	waiting, err := rows[migration](ctx, s.Pool, `SELECT v.id, t.id AS target, a.instance FROM volume.volumes v
 		JOIN volume.volumes t ON t.migration_status = 'target:' || v.id JOIN volume.attachments a ON a.volume_id = v.id AND a.instance IS NOT NULL
 		WHERE v.migration_status = '`+migrationStarting+`' AND t.status IN ('available', 'error') ORDER BY v.number LIMIT 100`)
@@ -89,23 +93,29 @@ func (s *Service) workOnMigrations(ctx context.Context) error {
 		return err
 	}
 	for _, m := range waiting {
-		_, err := s.Pool.Exec(ctx, `UPDATE volume.volumes SET migration_status = $2 WHERE id = $1`, m.ID, migrationMigrating)
-		if err != nil {
+		if err := s.swaps.Acquire(ctx, 1); err != nil {
 			return err
 		}
-		err = s.Servers.swap(ctx, m.Instance, m.ID, m.Target)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil {
-			continue
-		}
-		s.Log.Error("migrate a volume", "volume", m.ID, "server", m.Instance, "error", err)
-		if err := s.write(ctx, func(tx pgx.Tx) error { return endMigration(ctx, tx, m.ID, m.Target) }); err != nil {
+		if _, err := s.Pool.Exec(ctx, `UPDATE volume.volumes SET migration_status = $2 WHERE id = $1`, m.ID, migrationMigrating); err != nil {
+			s.swaps.Release(1)
 			return err
 		}
+		s.asking.Go(func() {
+			defer s.swaps.Release(1)
+			s.migrate(ctx, m)
+		})
 	}
 	return nil
+}
+
+// migrate asks for one. One that is refused is over.
+func (s *Service) migrate(ctx context.Context, m *migration) {
+	err := s.Servers.swap(ctx, m.Instance, m.ID, m.Target)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	err = errors.Join(err, s.write(ctx, func(tx pgx.Tx) error { return endMigration(ctx, tx, m.ID, m.Target) }))
+	s.Log.Error("migrate a volume", "volume", m.ID, "server", m.Instance, "error", err)
 }
 
 // swap has a server go on on another volume.

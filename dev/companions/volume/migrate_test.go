@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,6 +166,67 @@ func TestMigrationFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that the compute service is slow to answer for holds up neither another's
+// migration nor volumes that are made; only so many are asked for at once.
+func TestMigrationsSideBySide(t *testing.T) {
+	t.Parallel()
+	f := begin(t, nil)
+	asked, answer := make(chan string, 20), make(chan struct{})
+	compute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		<-answer
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(compute.Close)
+	goOn := sync.OnceFunc(func() { close(answer) })
+	t.Cleanup(goOn)
+	f.s.Servers = &volume.Servers{URL: compute.URL, Token: func(context.Context) (string, error) { return "secret", nil }}
+	f.work()
+	f.Want(200, "admin", "PUT", "/v3/os-quota-sets/"+ct.DemoProject, `{"quota_set": {"volumes": -1}}`)
+	m := &moving{fixture: f}
+	for range 10 {
+		m.old = m.volume(`,"size":1`)
+		m.attach(m.old)
+		m.act(202, `{"os-migrate_volume":{"host":"elsewhere"}}`)
+	}
+	paths := map[string]bool{}
+	for range 8 {
+		select {
+		case path := <-asked:
+			paths[path] = true
+		case <-time.After(testenv.Patience):
+			t.Fatalf("%d are asked for", len(paths))
+		}
+	}
+	f.volume(`,"size":1`)
+	if len(asked) > 0 {
+		t.Errorf("one more than eight is asked for")
+	}
+	goOn()
+	for range 2 {
+		paths[<-asked] = true
+	}
+	if len(paths) != 10 {
+		t.Errorf("asked for are %v", paths)
+	}
+}
+
+// An administrator resets the status of a migration, and puts it back: until then
+// nobody can complete it.
+func TestResetMigration(t *testing.T) {
+	t.Parallel()
+	m := migrating(t, http.StatusAccepted)
+	m.act(400, `{"os-reset_status":{}}`)
+	m.act(400, `{"os-reset_status":{"migration_status":"target:`+m.old+`"}}`)
+	m.act(202, `{"os-reset_status":{"migration_status":"none"}}`)
+	if v := m.volumeOf(m.old); v.At("volume", "migration_status") != nil || v.At("volume", "status") != "in-use" {
+		t.Errorf("the volume is %s", v.Text)
+	}
+	m.act(400, `{"os-migrate_volume_completion":{"new_volume":"`+m.new+`","error":true}}`)
+	m.act(202, `{"os-reset_status":{"migration_status":"migrating"}}`)
+	m.act(200, `{"os-migrate_volume_completion":{"new_volume":"`+m.new+`","error":true}}`)
 }
 
 // Of volumes that nobody migrates only the attachments move.

@@ -13,9 +13,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/semaphore"
 
 	"holdfast.dev/dev/companions/service"
 )
@@ -44,7 +46,11 @@ type Config struct {
 type Service struct {
 	Config
 	router *service.Router
-	work   service.Work
+	// work is on files; migrations, which wait for the compute service, are asked for
+	// beside it, as many at once as swaps has room for.
+	work, migrations service.Work
+	swaps            *semaphore.Weighted
+	asking           sync.WaitGroup
 }
 
 // New makes the service; its schema must have been migrated.
@@ -52,7 +58,7 @@ func New(cfg Config) (*Service, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("the folder of volumes: %w", err)
 	}
-	s := &Service{Config: cfg, work: service.NewWork()}
+	s := &Service{Config: cfg, work: service.NewWork(), migrations: service.NewWork(), swaps: semaphore.NewWeighted(swapsAtOnce)}
 	s.router = service.NewRouter("volume", cfg.Auth, writeFault, cfg.Log)
 	s.routes()
 	return s, nil
@@ -222,6 +228,7 @@ func (s *Service) write(ctx context.Context, f func(tx pgx.Tx) error) error {
 	err := pgx.BeginFunc(ctx, s.Pool, f)
 	if err == nil {
 		s.work.Wake()
+		s.migrations.Wake()
 	}
 	return err
 }

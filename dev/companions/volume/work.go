@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +25,11 @@ const lookAgain = 2 * time.Second
 
 // Run does the work until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
+	var beside sync.WaitGroup
+	defer func() { beside.Wait(); s.asking.Wait() }()
+	beside.Go(func() {
+		s.migrations.Run(ctx, lookAgain, s.workOnMigrations, func(err error) { s.Log.Error("ask for migrations", "error", err) })
+	})
 	s.work.Run(ctx, lookAgain, s.workAll, func(err error) { s.Log.Error("work on volumes", "error", err) })
 	return nil
 }
@@ -35,7 +41,7 @@ func (s *Service) workAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, work := range []func(context.Context) error{s.workOnUploads, s.workOnBackups, s.workOnMigrations} {
+		for _, work := range []func(context.Context) error{s.workOnUploads, s.workOnBackups} {
 			if err := work(ctx); err != nil {
 				return err
 			}
