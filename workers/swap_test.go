@@ -135,6 +135,22 @@ func TestSwapVolumeFails(t *testing.T) {
 	m.ends(false)
 }
 
+// An administrator who resets the status of the migration while the volume is copied
+// changes nothing of how it ends.
+func TestResetWhileAVolumeIsSwapped(t *testing.T) {
+	t.Parallel()
+	for at, rules := range map[string]string{"done": `{"delay": "swap.pivot=2s"}`, "failed": `{"delay": "swap.copy=2s", "fail": "swap.pivot=invalid"}`} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			m := migrated(t, rules)
+			m.copying(m.swap())
+			m.service.Want(202, "admin", "POST", "/v3/volumes/"+m.old+"/action", `{"os-reset_status":{"migration_status":"none"}}`)
+			m.over(t, m.id)
+			m.ends(at == "done")
+		})
+	}
+}
+
 // Cancelled while it is copied, the guest is on the volume that it had.
 func TestSwapVolumeCancelled(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,10 @@ func (f *fake) answer(r *http.Request) (int, any) {
 		if asked := body["os-migrate_volume_completion"]; asked != nil {
 			return f.migrated(r, id, asked)
 		}
+		if asked := body["os-reset_status"]; asked != nil && r.Header.Get(asAdmin) != "" && f.volumes[id] != nil {
+			f.volumes[id]["migration_status"] = asked["migration_status"]
+			return http.StatusAccepted, nil
+		}
 		return f.volume(r, id, body["volume"])
 	case "snapshots":
 		return f.snapshot(r, id, body["snapshot"])

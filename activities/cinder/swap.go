@@ -17,8 +17,13 @@ import (
 	"holdfast.dev/internal/store/compute"
 )
 
-// migrating is the migration_status of a volume whose new one is being filled.
-const migrating = "migrating"
+// Values of the migration_status of a volume: its new one is being filled, takes its
+// place, or will not.
+const (
+	migrating    = "migrating"
+	completing   = "completing"
+	notCompleted = "error"
+)
 
 // swapTo is the device that a volume is to take the place of, or has taken it; nil if
 // it is none's, any more.
@@ -148,8 +153,10 @@ func (t *task) notMigrated(ctx context.Context, d *compute.BlockDevice, have []*
 	return err
 }
 
-// completeMigration tells Cinder how the migration has ended, unless it has heard so.
-// Only an administrator may: the service user is one in its own project.
+// completeMigration tells Cinder how the migration has ended, unless it has heard so,
+// or has no new volume any more. An administrator may have reset the status meanwhile:
+// it is put back, since Cinder hears of nothing else, and would keep both volumes. Only
+// an administrator may do so: the service user is one in its own project.
 func (t *task) completeMigration(ctx context.Context, d *compute.BlockDevice, failed bool) (string, error) {
 	client, err := t.a.o.Client(ctx, "")
 	if err != nil {
@@ -157,13 +164,29 @@ func (t *task) completeMigration(ctx context.Context, d *compute.BlockDevice, fa
 	}
 	admin := &calls{client: client, alive: t.alive}
 	v, err := admin.volume(ctx, d.VolumeID)
-	if faults.Is(err, faults.NotFound) || err == nil && v.MigrationStatus != migrating {
+	if err == nil {
+		_, err = admin.volume(ctx, d.Swap.VolumeID)
+	}
+	switch {
+	case faults.Is(err, faults.NotFound), err == nil && failed && v.MigrationStatus == notCompleted:
 		return d.VolumeID, nil
+	case err == nil && v.MigrationStatus == completing:
+		err = faults.New(faults.Unavailable, "MigrationCompletes", "Cinder has not yet completed the migration of volume %s", d.VolumeID)
+	case err == nil && v.MigrationStatus != migrating:
+		err = admin.resetMigration(ctx, d.VolumeID)
 	}
 	if err != nil {
 		return "", err
 	}
 	return admin.migrateCompletion(ctx, d.VolumeID, d.Swap.VolumeID, failed)
+}
+
+// resetMigration has the volume be one that is migrated.
+func (c *calls) resetMigration(ctx context.Context, volumeID string) error {
+	c.alive()
+	body := map[string]any{"os-reset_status": map[string]string{"migration_status": migrating}}
+	_, err := c.client.Post(ctx, c.client.ServiceURL("volumes", volumeID, "action"), body, nil, &gophercloud.RequestOpts{OkCodes: []int{202}})
+	return fault(err, about{volume: volumeID})
 }
 
 // migrateCompletion gives the id that the volume has from then on.

@@ -64,6 +64,15 @@ func replaced(w *world) error {
 	return w.db.InTx(w.Context(), func(tx store.Tx) error { return compute.ReplaceVolume(w.Context(), tx, w.server, theNew) })
 }
 
+// reset has an administrator say that the volume isn't migrated, once that is set up.
+func reset(setUp func(*world) error) func(*world) error {
+	return func(w *world) error {
+		err := setUp(w)
+		delete(w.volumes[one], "migration_status")
+		return err
+	}
+}
+
 func cancelSwap(w *world) error {
 	_, err := w.a.CancelSwap(w.Context(), steps.SwapVolumeIn{Fence: w.fence, NewVolumeID: theNew})
 	return err
