@@ -154,8 +154,11 @@ func (h *Hosts) Remove() error {
 // removeHost takes the host's devices out here away first: those whose other ends are
 // in a namespace go with that, but at some time after it.
 func (h *Hosts) removeHost(ctx context.Context, host *Host) error {
+	var links []link
 	var all error
-	links, _ := linksOf(ctx, host.Namespace) // one that was half made has none
+	if netns.Whole(host.Namespace) {
+		links, all = linksOf(ctx, host.Namespace)
+	}
 	outside := []string{h.outside(host)}
 	for _, l := range links {
 		outside = append(outside, h.peerName(host, l.Name))

@@ -119,6 +119,13 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s is left", host.Namespace)
 		}
 	}
+	// One that was half made goes as well.
+	if err := os.WriteFile(filepath.Join("/run/netns", h.All[0].Namespace), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Remove(); err != nil || netns.Exists(h.All[0].Namespace) {
+		t.Errorf("of a half-made host: %v", err)
+	}
 	if left, err := filepath.Glob("/sys/class/net/" + h.cloud + "*"); err != nil || len(left) > 0 {
 		t.Errorf("%v are left: %v", left, err)
 	}

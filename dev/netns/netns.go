@@ -26,6 +26,13 @@ func Exists(name string) bool {
 	return err == nil
 }
 
+// Whole says whether it is one: an `ip netns add` that was killed leaves a file that is
+// none.
+func Whole(name string) bool {
+	var on unix.Statfs_t
+	return unix.Statfs(filepath.Join(folder, name), &on) == nil && on.Type == unix.NSFS_MAGIC
+}
+
 // IP runs the program of package iproute2.
 func IP(ctx context.Context, args ...string) error {
 	if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
