@@ -18,7 +18,7 @@ var builtins map[string]builtin
 
 func init() {
 	builtins = map[string]builtin{}
-	for _, group := range []map[string]builtin{textFunctions(), numberFunctions(), collectionFunctions(), mapFunctions(), logicFunctions()} {
+	for _, group := range []map[string]builtin{textFunctions(), numberFunctions(), collectionFunctions(), mapFunctions(), setFunctions(), endlessFunctions(), logicFunctions()} {
 		for name, f := range group {
 			builtins[name] = f
 		}
@@ -80,7 +80,7 @@ func (m *machine) call(n *node, receiver any, method bool, s *scope) (any, error
 // shown is a value that can be printed.
 func shown(v any) any {
 	switch v.(type) {
-	case sequence, ordered, lambda, expression, *scope:
+	case sequence, ordered, unordered, lambda, expression, *scope:
 		return "<collection>"
 	}
 	return v
@@ -119,6 +119,21 @@ func (a *arguments) or(i int, name string, otherwise any) (any, error) {
 		return a.m.eval(n, a.scope)
 	}
 	return otherwise, nil
+}
+
+// method says whether it is called as a method.
+func (a *arguments) method() bool { return len(a.nodes) > 0 && a.nodes[0] == nil }
+
+// lambdaOr is the lambda at a place, or of a name, if there is one.
+func (a *arguments) lambdaOr(i int, name string) (f lambda, given bool, err error) {
+	if n := a.named[name]; n != nil && !a.has(i) {
+		return lambda{n, a.scope}, true, nil
+	}
+	if !a.has(i) {
+		return lambda{}, false, nil
+	}
+	f, err = a.lambda(i)
+	return f, true, err
 }
 
 // lambda is the argument at a place as something to be worked out later.

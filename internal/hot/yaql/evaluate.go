@@ -112,7 +112,7 @@ func (m *machine) plain(v any) (any, error) {
 		return nil, err
 	}
 	switch x := v.(type) {
-	case sequence, ordered:
+	case sequence, ordered, unordered:
 		list, err := m.collect(x)
 		if err != nil {
 			return nil, err
@@ -155,6 +155,8 @@ func (m *machine) each(v any) (sequence, bool) {
 		from = x
 	case ordered:
 		from = elements(x.sorted())
+	case unordered:
+		from = elements(x)
 	case []any:
 		from = elements(x)
 	case *value.Map:
@@ -235,7 +237,7 @@ func (m *machine) eval(n *node, s *scope) (any, error) {
 		return m.dot(n, s)
 	case "and", "or":
 		left, err := m.eval(n.args[0], s)
-		if err != nil || value.Truth(left) == (n.op == "or") {
+		if err != nil || truth(left) == (n.op == "or") {
 			return left, err
 		}
 		return m.eval(n.args[1], s)

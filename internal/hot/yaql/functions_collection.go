@@ -13,11 +13,12 @@ func collectionFunctions() map[string]builtin {
 	return map[string]builtin{
 		"list":              list,
 		"toList":            func(a *arguments) (any, error) { l, err := a.items(0); return l, err },
-		"toSet":             distinct,
+		"memorize":          func(a *arguments) (any, error) { l, err := a.items(0); return l, err },
 		"len":               length,
 		"count":             count,
 		"sum":               sum,
-		"select":            through(func(a *arguments, item any) ([]any, error) { v, err := a.applied(1, item); return []any{v}, err }),
+		"select":            through(selected),
+		"map":               through(selected),
 		"where":             through(where),
 		"filter":            through(where),
 		"selectMany":        through(selectMany),
@@ -34,7 +35,8 @@ func collectionFunctions() map[string]builtin {
 		"orderByDescending": orderBy(true, false),
 		"thenBy":            orderBy(false, true),
 		"thenByDescending":  orderBy(true, true),
-		"zip":               zip,
+		"zip":               zip(false),
+		"zipLongest":        zip(true),
 		"enumerate":         ofList(enumerate),
 		"range":             rangeOf,
 		"skip":              part(false),
@@ -45,10 +47,17 @@ func collectionFunctions() map[string]builtin {
 		"aggregate":         aggregate,
 		"reduce":            aggregate,
 		"append":            ofList(appended),
+		"accumulate":        accumulate,
 		"insert":            ofList(insert),
+		"insertMany":        ofList(insertMany),
+		"replaceMany":       ofList(replaceMany),
+		"splitAt":           ofList(splitAt),
+		"splitWhere":        ofList(splitWhere),
+		"sliceWhere":        ofList(sliceWhere),
 		"delete":            deleted,
 		"indexOf":           indexOf,
 		"indexWhere":        ofList(indexWhere),
+		"lastIndexWhere":    ofList(lastIndexWhere),
 		"defaultIfEmpty":    ofList(defaultIfEmpty),
 		"slice":             ofList(slice),
 	}
@@ -86,9 +95,14 @@ func through(f func(a *arguments, item any) ([]any, error)) builtin {
 	}
 }
 
+func selected(a *arguments, item any) ([]any, error) {
+	v, err := a.applied(1, item)
+	return []any{v}, err
+}
+
 func where(a *arguments, item any) ([]any, error) {
 	holds, err := a.applied(1, item)
-	if err != nil || !value.Truth(holds) {
+	if err != nil || !truth(holds) {
 		return nil, err
 	}
 	return []any{item}, nil
@@ -177,28 +191,38 @@ func reverse(_ *arguments, list []any) (any, error) {
 	return list, nil
 }
 
-func zip(a *arguments) (any, error) {
-	var lists [][]any
-	shortest := -1
-	for i := range a.nodes {
-		list, err := a.items(i)
+// zip makes rows of collections, as many as the shortest has elements, or the longest:
+// what the others lack is the default.
+func zip(longest bool) builtin {
+	return func(a *arguments) (any, error) {
+		var lists [][]any
+		rows := -1
+		for i := range a.nodes {
+			list, err := a.items(i)
+			if err != nil {
+				return nil, err
+			}
+			lists = append(lists, list)
+			if rows < 0 || longest == (len(list) > rows) {
+				rows = len(list)
+			}
+		}
+		lacking, err := a.or(len(a.nodes), "default", nil)
 		if err != nil {
 			return nil, err
 		}
-		lists = append(lists, list)
-		if shortest < 0 || len(list) < shortest {
-			shortest = len(list)
+		made := []any{}
+		for n := range max(0, rows) {
+			row := make([]any, len(lists))
+			for i, list := range lists {
+				if row[i] = lacking; n < len(list) {
+					row[i] = list[n]
+				}
+			}
+			made = append(made, row)
 		}
+		return a.m.list(made)
 	}
-	made := []any{}
-	for n := range max(0, shortest) {
-		row := make([]any, len(lists))
-		for i, list := range lists {
-			row[i] = list[n]
-		}
-		made = append(made, row)
-	}
-	return a.m.list(made)
 }
 
 func enumerate(a *arguments, list []any) (any, error) {

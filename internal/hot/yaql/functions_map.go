@@ -124,40 +124,33 @@ func containsValue(a *arguments, d *value.Map) (any, error) {
 	return false, nil
 }
 
-// set is a map with a key set, or with those of another map; of other arguments
-// it makes a set.
+// set is a map with a key set, or with those of another map; as a function it makes
+// a set of its arguments.
 func set(a *arguments) (any, error) {
-	if len(a.nodes) > 0 {
-		first, err := a.value(0)
+	if !a.method() {
+		v, err := list(a)
 		if err != nil {
 			return nil, err
 		}
-		if d, ok := first.(*value.Map); ok && len(a.nodes) > 1 {
-			second, err := a.value(1)
-			if err != nil {
-				return nil, err
-			}
-			if other, ok := second.(*value.Map); ok && len(a.nodes) == 2 {
-				return merged(d, other), nil
-			}
-			v, err := a.value(2)
-			if err != nil {
-				return nil, err
-			}
-			return merged(d, value.NewMap(second, v)), nil
-		}
+		items, _ := v.([]any)
+		return setOf(items), nil
 	}
-	list := []any{}
-	for i := range a.nodes {
-		v, err := a.value(i)
-		if err != nil {
-			return nil, err
-		}
-		if !value.In(v, list) {
-			list = append(list, v)
-		}
+	d, err := a.dict(0)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	second, err := a.value(1)
+	if err != nil {
+		return nil, err
+	}
+	if other, ok := second.(*value.Map); ok && len(a.nodes) == 2 {
+		return merged(d, other), nil
+	}
+	v, err := a.value(2)
+	if err != nil {
+		return nil, err
+	}
+	return merged(d, value.NewMap(second, v)), nil
 }
 
 func deleteAll(a *arguments, d *value.Map) (any, error) {

@@ -50,7 +50,7 @@ func while(head bool) builtin {
 				if err != nil {
 					return false, err
 				}
-				held = value.Truth(holds)
+				held = truth(holds)
 			}
 			if head == held {
 				made = append(made, item)
@@ -126,4 +126,104 @@ func deleted(a *arguments) (any, error) {
 		end = min(at+n, end)
 	}
 	return slices.Delete(slices.Clone(list), at, end), nil
+}
+
+func insertMany(a *arguments, list []any) (any, error) {
+	at, err := a.int(1, "position", 0)
+	if err != nil {
+		return nil, err
+	}
+	values, err := a.items(2)
+	if err != nil {
+		return nil, err
+	}
+	return a.m.list(slices.Insert(slices.Clone(list), max(0, min(at, len(list))), values...))
+}
+
+// replaceAt is a list with one value in the place of count elements.
+func replaceAt(a *arguments, list []any) (any, error) {
+	v, err := a.value(2)
+	if err != nil {
+		return nil, err
+	}
+	return a.replaced(list, []any{v})
+}
+
+// replaceMany is a list with other values in the place of count elements.
+func replaceMany(a *arguments, list []any) (any, error) {
+	values, err := a.items(2)
+	if err != nil {
+		return nil, err
+	}
+	return a.replaced(list, values)
+}
+
+// replaced is a list with values in the place of what the arguments 1 and 3 say.
+func (a *arguments) replaced(list, values []any) (any, error) {
+	at, err := a.int(1, "position", 0)
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.int(3, "count", 1)
+	if err != nil {
+		return nil, err
+	}
+	end := len(list)
+	if n >= 0 {
+		end = min(at+n, end)
+	}
+	if at = max(0, at); at >= end {
+		return list, nil
+	}
+	return a.m.list(slices.Replace(slices.Clone(list), at, end, values...))
+}
+
+func splitAt(a *arguments, list []any) (any, error) {
+	at, err := a.int(1, "index", 0)
+	if err != nil {
+		return nil, err
+	}
+	if at < 0 {
+		at += len(list)
+	}
+	at = max(0, min(at, len(list)))
+	return []any{list[:at], list[at:]}, nil
+}
+
+// splitWhere cuts a list at the elements of which a condition holds, which are left out.
+func splitWhere(a *arguments, list []any) (any, error) {
+	made, start := []any{}, 0
+	for i, item := range list {
+		cut, err := a.applied(1, item)
+		if err != nil {
+			return nil, err
+		}
+		if truth(cut) {
+			made, start = append(made, list[start:i]), i+1
+		}
+	}
+	if start < len(list) {
+		made = append(made, list[start:])
+	}
+	return a.m.list(made)
+}
+
+// sliceWhere cuts a list where what the lambda makes of its elements changes.
+func sliceWhere(a *arguments, list []any) (any, error) {
+	made, start := []any{}, 0
+	var before any
+	for i, item := range list {
+		now, err := a.applied(1, item)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && !equal(now, before) {
+			made, start = append(made, list[start:i]), i
+		}
+		before = now
+	}
+	if start < len(list) {
+		made = append(made, list[start:])
+	}
+	return a.m.list(made)
 }

@@ -70,6 +70,32 @@ func aggregate(a *arguments) (any, error) {
 	return a.reduce(total, a.given(2, "seed"), func(total, item any) (any, error) { return a.applied(1, total, item) })
 }
 
+// accumulate is what reduce comes to, element by element.
+func accumulate(a *arguments) (any, error) {
+	total, err := a.or(2, "seed", nil)
+	if err != nil {
+		return nil, err
+	}
+	all, started := []any{}, a.given(2, "seed")
+	if started {
+		all = append(all, total)
+	}
+	err = a.each(0, func(item any) (more bool, err error) {
+		if total, err = item, nil; started {
+			total, err = a.applied(1, all[len(all)-1], item)
+		}
+		all, started = append(all, total), true
+		return true, err
+	})
+	if err == nil && !started {
+		err = value.Errorf("TypeError", "accumulate() of empty sequence with no initial value")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.m.list(all)
+}
+
 func empty() error { return value.Errorf("StopIteration", "") }
 
 func first(a *arguments) (any, error) {
@@ -115,7 +141,7 @@ func anyOf(a *arguments) (any, error) {
 		if a.has(1) {
 			holds, err = a.applied(1, item)
 		}
-		found = err == nil && value.Truth(holds)
+		found = err == nil && truth(holds)
 		return !found, err
 	})
 	return found, err
@@ -125,7 +151,7 @@ func allOf(a *arguments) (any, error) {
 	all := true
 	err := a.each(0, func(item any) (more bool, err error) {
 		holds, err := a.made(1, item)
-		all = err == nil && value.Truth(holds)
+		all = err == nil && truth(holds)
 		return all, err
 	})
 	return all, err
@@ -167,11 +193,18 @@ func indexOf(a *arguments) (any, error) {
 func indexWhere(a *arguments, list []any) (any, error) {
 	for i, item := range list {
 		holds, err := a.applied(1, item)
-		if err != nil {
-			return nil, err
+		if err != nil || truth(holds) {
+			return value.Int(i), err
 		}
-		if value.Truth(holds) {
-			return value.Int(i), nil
+	}
+	return value.Int(-1), nil
+}
+
+func lastIndexWhere(a *arguments, list []any) (any, error) {
+	for i, item := range slices.Backward(list) {
+		holds, err := a.applied(1, item)
+		if err != nil || truth(holds) {
+			return value.Int(i), err
 		}
 	}
 	return value.Int(-1), nil

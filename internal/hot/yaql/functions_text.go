@@ -3,6 +3,7 @@ package yaql
 // Functions of texts and regular expressions.
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func trimming(f func(s, cutset string) string) builtin {
 		}
 		characters, ok := cut.(string)
 		if !ok {
-			characters = " \t\n\r\v\f"
+			characters = spaces
 		}
 		return f(s, characters), nil
 	}
@@ -107,6 +108,9 @@ func textFunctions() map[string]builtin {
 		"regex":       regex,
 		"matches":     matches,
 		"search":      search,
+		"searchAll":   searchAll,
+		"replaceBy":   replaceBy,
+		"characters":  characters,
 		"isRegex":     func(a *arguments) (any, error) { v, err := a.value(0); _, ok := v.(expression); return ok, err },
 		"escapeRegex": onText(func(s string) any { return regexp.QuoteMeta(s) }),
 		"lastIndexOf": lastIndexOf,
@@ -346,12 +350,16 @@ func concat(a *arguments) (any, error) {
 	return a.m.list(list)
 }
 
-// replace replaces a text, the keys of a map, or what a regular expression
-// matches.
+// replace replaces a text, the keys of a map, what a regular expression matches, or
+// elements of a list.
 func replace(a *arguments) (any, error) {
 	v, err := a.value(0)
 	if err != nil {
 		return nil, err
+	}
+	switch v.(type) {
+	case []any, sequence, ordered, unordered:
+		return ofList(replaceAt)(a)
 	}
 	if re, ok := v.(expression); ok {
 		s, err := a.text(1)
@@ -450,7 +458,7 @@ func regex(a *arguments) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if value.Truth(on) {
+		if truth(on) {
 			flags += flag
 		}
 	}
@@ -494,11 +502,136 @@ func search(a *arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := re.FindStringIndex(s)
+	found := re.FindStringSubmatchIndex(s)
 	if found == nil {
 		return nil, nil
 	}
-	return s[found[0]:found[1]], nil
+	return a.ofMatch(2, s, found)
+}
+
+// searchAll is every match of a regular expression, or what a lambda makes of each.
+func searchAll(a *arguments) (any, error) {
+	v, err := a.value(0)
+	if err != nil {
+		return nil, err
+	}
+	re, ok := v.(expression)
+	if !ok {
+		return nil, mismatch{}
+	}
+	s, err := a.text(1)
+	if err != nil {
+		return nil, err
+	}
+	all := []any{}
+	for _, found := range re.FindAllStringSubmatchIndex(s, a.m.limits.Elements+1) {
+		one, err := a.ofMatch(2, s, found)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return a.m.list(all)
+}
+
+// replaceBy replaces what a regular expression matches by what a lambda makes of it.
+func replaceBy(a *arguments) (any, error) {
+	re, s, err := expressionAndText(a)
+	if err != nil {
+		return nil, err
+	}
+	most, err := a.int(3, "count", 0)
+	if err != nil {
+		return nil, err
+	}
+	if most <= 0 {
+		most = -1
+	}
+	if _, err := a.lambda(2); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	end := 0
+	for _, found := range re.FindAllStringSubmatchIndex(s, most) {
+		put, err := a.ofMatch(2, s, found)
+		if err != nil {
+			return nil, err
+		}
+		text, ok := put.(string)
+		if !ok {
+			return nil, value.Errorf("TypeError", "expected str instance, %s found", value.TypeName(put))
+		}
+		b.WriteString(s[end:found[0]] + text)
+		if err := a.m.fits(textSize + b.Len()); err != nil {
+			return nil, err
+		}
+		end = found[1]
+	}
+	b.WriteString(s[end:])
+	return a.m.text(b.String())
+}
+
+// ofMatch is what the lambda at a place makes of a match in s, which it has as $ and $1,
+// and of its groups, which are $2 and so on; without a lambda, the text that matches.
+func (a *arguments) ofMatch(i int, s string, found []int) (any, error) {
+	if !a.has(i) {
+		return s[found[0]:found[1]], nil
+	}
+	groups := make([]any, len(found)/2)
+	for n := range groups {
+		start, end := found[2*n], found[2*n+1]
+		var text any
+		if start >= 0 {
+			text = s[start:end]
+		}
+		groups[n] = value.NewMap("value", text, "start", runeIndex(s, start), "end", runeIndex(s, end))
+	}
+	return a.applied(i, groups...)
+}
+
+// kinds are characters by the names of their kinds.
+var kinds = []struct{ name, characters string }{
+	{"digits", "0123456789"},
+	{"hexdigits", "0123456789abcdefABCDEF"},
+	{"asciiLowercase", "abcdefghijklmnopqrstuvwxyz"},
+	{"asciiUppercase", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+	{"asciiLetters", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+	{"letters", ""},
+	{"octdigits", "01234567"},
+	{"punctuation", punctuation},
+	{"printable", "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + punctuation + spaces},
+	{"lowercase", ""},
+	{"uppercase", ""},
+	{"whitespace", spaces},
+}
+
+const (
+	punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+	spaces      = " \t\n\r\v\f"
+)
+
+// characters are those of the kinds that are asked for, each once, in their order. Some
+// kinds are known by name and can't be had, as in the original.
+func characters(a *arguments) (any, error) {
+	all := map[rune]bool{}
+	for i, kind := range kinds {
+		wanted, err := a.or(i, kind.name, false)
+		if err != nil {
+			return nil, err
+		}
+		if truth(wanted) && kind.characters == "" {
+			return nil, value.Errorf("AttributeError", "module 'string' has no attribute '%s'", kind.name)
+		}
+		for _, c := range kind.characters {
+			all[c] = all[c] || truth(wanted)
+		}
+	}
+	maps.DeleteFunc(all, func(_ rune, wanted bool) bool { return !wanted })
+	made := []any{}
+	for _, c := range slices.Sorted(maps.Keys(all)) {
+		made = append(made, string(c))
+	}
+	return a.m.list(made)
 }
 
 func lastIndexOf(a *arguments) (any, error) {

@@ -11,11 +11,14 @@ import (
 )
 
 func (m *machine) operate(op string, x []any) (any, error) {
+	if s, t, both := sets(x); both && setOperators[op] != nil {
+		return setOperators[op](m, s, t)
+	}
 	switch op {
 	case "=":
-		return value.Equal(x[0], x[1]), nil
+		return equal(x[0], x[1]), nil
 	case "!=":
-		return !value.Equal(x[0], x[1]), nil
+		return !equal(x[0], x[1]), nil
 	case "<", ">", "<=", ">=":
 		order, ok := compare(x[0], x[1])
 		if !ok {
@@ -33,7 +36,7 @@ func (m *machine) operate(op string, x []any) (any, error) {
 	case "in":
 		return m.in(x[0], x[1])
 	case "unary not":
-		return !value.Truth(x[0]), nil
+		return !truth(x[0]), nil
 	case "unary -", "unary +":
 		return m.sign(op, x[0])
 	case "index":
@@ -120,7 +123,8 @@ func (m *machine) index(x []any) (any, error) {
 	if !isInt || len(x) != 2 {
 		return nil, noFunction("#indexer")
 	}
-	if _, ok := m.each(x[0]); !ok {
+	_, isSet := x[0].(unordered)
+	if _, ok := m.each(x[0]); !ok || isSet {
 		return nil, noFunction("#indexer")
 	}
 	list, err := m.collect(x[0])
