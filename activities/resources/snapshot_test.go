@@ -241,6 +241,86 @@ func TestVolumeSnapshot(t *testing.T) {
 	}
 }
 
+// attachedDisk is a disk in a server, with what is asked of the services about it: each
+// change takes until the disk is looked at again.
+type attachedDisk struct {
+	sync.Mutex
+	*testing.T
+	status, next string
+	said         []string
+}
+
+const (
+	diskID, inServer, backupID = "00000000-5555-4555-8555-555555555555", "00000000-6666-4666-8666-666666666666", "00000000-7777-4777-8777-777777777777"
+	diskPath, attachmentsPath  = "/volumes/" + diskID, "/servers/" + inServer + "/os-volume_attachments"
+)
+
+// ServeHTTP implements http.Handler.
+func (d *attachedDisk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.Lock()
+	defer d.Unlock()
+	write := func(status int, text string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text)) // a client that is gone needs none
+	}
+	change := func(from, status, next, answer string) {
+		if d.status != from {
+			write(http.StatusConflict, `{"conflict": {"message": "it is `+d.status+`"}}`)
+			return
+		}
+		d.status, d.next = status, next
+		d.said = append(d.said, r.Method+" "+r.URL.Path)
+		write(http.StatusAccepted, answer)
+	}
+	switch r.Method + " " + r.URL.Path {
+	case "GET /backups/" + backupID:
+		write(http.StatusOK, `{"backup": {"status": "available", "size": 1}}`)
+	case "POST /backups/" + backupID + "/restore":
+		if d.status == "restoring-backup" { // the answer to the first was lost
+			write(http.StatusAccepted, `{}`)
+			return
+		}
+		change("available", "restoring-backup", "available", `{}`)
+	case "DELETE " + attachmentsPath + "/" + diskID:
+		change("in-use", "detaching", "available", "")
+	case "POST " + attachmentsPath:
+		change("available", "attaching", "in-use", `{"volumeAttachment": {}}`)
+	case "GET " + diskPath, "PUT " + diskPath:
+		if d.next != "" && r.Method == http.MethodGet {
+			d.status, d.next = d.next, ""
+		}
+		attachments := "[]"
+		if d.status == "in-use" {
+			attachments = `[{"server_id": "` + inServer + `"}]`
+		}
+		write(http.StatusOK, `{"volume": {"id": "`+diskID+`", "size": 1, "status": "`+d.status+`", "attachments": `+attachments+`}}`)
+	default:
+		d.Errorf("asked %s %s", r.Method, r.URL)
+		write(http.StatusNotFound, `{}`)
+	}
+}
+
+// A disk that is restored while a server has it is taken out of that, filled, and put
+// back, whatever is lost on the way. If the answer to its being filled is lost, it is
+// filled with the same again.
+func TestRestoreOfAnAttachedVolume(t *testing.T) {
+	t.Parallel()
+	service := &attachedDisk{T: t, status: "in-use"}
+	b := benchOf(t, service)
+	th := thing{name: "disk", typ: "OS::Cinder::Volume"}
+	v := b.types[th.typ].(resources.Volume)
+	c := b.call(th, `{"size": 1, "backup_id": "`+backupID+`"}`)
+	c.PhysicalID, c.Action = diskID, "UPDATE"
+	done := b.killed("restore", c, func(ctx context.Context, c *resources.Call) (time.Duration, error) {
+		return v.Update(ctx, c, []string{"backup_id"})
+	})
+	want := []string{"DELETE " + attachmentsPath + "/" + diskID, "POST /backups/" + backupID + "/restore", "POST " + attachmentsPath}
+	if !slices.Equal(slices.Compact(service.said), want) || service.status != "in-use" || done.Data.Has("filled_from") || done.Data.Has("taken_out_of") {
+		t.Errorf("it is %s, was told\n%s\nand keeps %s", service.status, strings.Join(service.said, "\n"), value.JSON(done.Data, false))
+	}
+}
+
 // glance has images of a server, beside a compute service that makes them one look
 // later; and says which disk is in it.
 type glance struct {

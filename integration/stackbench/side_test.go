@@ -289,10 +289,15 @@ func (s *side) watched(do func()) {
 		defer close(done)
 		for ctx.Err() == nil {
 			look()
-			time.Sleep(time.Second)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
 		}
 	}()
+	defer func() { // what fails for good ends it too
+		stop()
+		<-done
+	}()
 	do()
-	stop()
-	<-done
 }
