@@ -190,6 +190,9 @@ func (s *session) tell(ctx context.Context, in steps.AgentCommandIn, place spot)
 	if err != nil {
 		return nil, err
 	}
+	if params == nil {
+		return &command{Status: hasDone}, nil
+	}
 	if err := s.write(ctx, func(tx store.Tx) error { return baremetal.NoteAct(ctx, tx, in.Of, in.Name, place.String()) }); err != nil {
 		return nil, err
 	}
@@ -203,12 +206,15 @@ func (s *session) tell(ctx context.Context, in steps.AgentCommandIn, place spot)
 // writeImage is the step of deployments whose arguments are in the node's row.
 const writeImage = "write_image"
 
-// words are what the ramdisk is told.
+// words are what the ramdisk is told; without params it isn't told anything.
 func (s *session) words(ctx context.Context, in steps.AgentCommandIn) (name string, params any, err error) {
 	if in.Step == nil {
 		switch {
 		case in.Command == steps.FinalizeRescue:
 			params, err = s.rescue(ctx)
+			return in.Command, params, err
+		case in.Command == steps.InstallBootLoader:
+			params, err = s.bootLoader(ctx, in.Params)
 			return in.Command, params, err
 		case in.Params == nil:
 			in.Params = json.RawMessage(`{}`)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestAnImage(t *testing.T) {
 		"that is another":          {info: map[string]any{"image_checksum": strings.Repeat("0", 64)}, code: "AgentCommandFailed"},
 		"of Glance":                {info: map[string]any{"image_source": "glance://" + anImage, "image_checksum": strings.Repeat("0", 64)}},
 		"of Glance, that is gone":  {info: map[string]any{"image_source": "11111111-2222-4333-8444-555555555509"}, code: "ImageNotFound"},
-		"of Glance, a partition's": {info: map[string]any{"image_source": aPartition}, code: "InvalidParameterValue"},
+		"of Glance, a partition's": {info: map[string]any{"image_source": aPartition}, code: "MissingParameterValue"},
 		"that isn't named":         {info: map[string]any{"image_source": "", "image_checksum": strings.Repeat("0", 64)}, code: "MissingParameterValue"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +126,53 @@ func TestAnImage(t *testing.T) {
 				if got := string(found["openstack/latest/"+name]); got != want {
 					t.Errorf("%s is %s, want %s", name, got, want)
 				}
+			}
+		})
+	}
+}
+
+// An image of a partition is written to one, whose node starts from it by what the ramdisk
+// installs; the row remembers how the disk is laid out. A disk that starts by itself has
+// nothing installed.
+func TestABootLoader(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		info      map[string]any
+		installed bool
+		known     string
+	}{
+		"of a partition":                  {info: map[string]any{"image_type": "partition", "root_gb": 1, "swap_mb": 5, "ephemeral_gb": 1}, installed: true, known: `"instance": {"root_gb": 1, "swap_mb": 5, "ephemeral_gb": 1}`},
+		"of a disk":                       {info: map[string]any{}, installed: true, known: `"is_whole_disk_image": true`},
+		"of a disk that starts by itself": {info: map[string]any{"capabilities": map[string]any{"boot_mode": "bios"}}, known: `"is_whole_disk_image": true`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.images, w.glance = "http://192.0.2.9", nil
+			files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = out.Write([]byte("disk")) }))
+			t.Cleanup(files.Close)
+			c.info["image_source"], c.info["image_os_hash_algo"], c.info["image_os_hash_value"] = files.URL+"/i", "sha256", bmctest.Sum("disk")
+			w.instance(c.info, nil)
+			if out, err := w.command(w.write()); err != nil || out.State != steps.AgentDone {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			disk, err := w.command(steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "partitions", Command: steps.PartitionUUIDs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := steps.AgentCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Name: "boot loader", Command: steps.InstallBootLoader, Params: disk.Result}
+			for range 2 {
+				if out, err := w.command(in); err != nil || out.State != steps.AgentDone {
+					t.Fatalf("%+v, %v", out, err)
+				}
+			}
+			content, known := w.Machine.Content(), string(w.Row().DriverInternalInfo)
+			told := slices.DeleteFunc(w.Machine.Agent().Commands(), func(name string) bool { return name != steps.InstallBootLoader })
+			if content.Installed != c.installed || len(told) == 1 != c.installed || !strings.Contains(known, c.known) {
+				t.Errorf("%+v, told %v, %s", content, told, known)
+			}
+			if of := content.Partitions; of != nil && (of.Label != "gpt" || of.EFI == "" || of.EphemeralFormat != "ext4" || !strings.Contains(known, `"root_uuid_or_disk_id": "`+of.Root+`"`)) {
+				t.Errorf("%+v, %s", of, known)
 			}
 		})
 	}

@@ -449,12 +449,9 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000
 
 // boolean reads what the original takes for a truth value.
 func boolean(name, value string) (bool, error) {
-	switch strings.ToLower(strings.TrimSpace(value)) {
-	case "1", "t", "true", "on", "y", "yes":
-		return true, nil
-	case "0", "f", "false", "off", "n", "no":
-		return false, nil
+	truth, ok := pyjson.Truth(value)
+	if !ok {
+		return false, faults.New(faults.Invalid, "InvalidParameterValue", "Invalid %s: Unrecognized value '%s', acceptable values are: %s", name, value, pyjson.Truths)
 	}
-	return false, faults.New(faults.Invalid, "InvalidParameterValue", "Invalid %s: Unrecognized value '%s', acceptable values are: "+
-		"'0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, value)
+	return truth, nil
 }

@@ -45,6 +45,8 @@ func TestDeployments(t *testing.T) {
 		ask("1.115", `{"target": "active"}`, 400, wrong(`Invalid image_type "moon", valid are partition, whole-disk`)),
 		image(`{"image_source": "file:///etc/passwd", "image_checksum": "`+sum+`"}`),
 		ask("1.115", `{"target": "active"}`, 400, wrong("Validation of image href file:///etc/passwd failed, reason: this release reads images of Glance and those that http and https URLs name")),
+		image(`{"image_source": "http://192.0.2.9/i.raw", "image_checksum": "`+sum+`", "kernel": "http://192.0.2.9/k"}`),
+		ask("1.115", `{"target": "active"}`, 400, wrong("Some parameters were missing in node's instance_info. Missing are: ['root_gb']")),
 		image(`{"image_source": "glance://moon"}`),
 		ask("1.115", `{"target": "active"}`, 400, wrong("Invalid image href glance://moon.")),
 		image(`{"image_source": "http://192.0.2.9/i.raw", "image_checksum": "`+sum+`", "traits": {"CUSTOM_T": true}}`),
@@ -104,8 +106,8 @@ func TestImagesOfGlance(t *testing.T) {
 		{nil, "Image " + image + " can not be found."},
 		{map[string]*openstack.Image{"bob " + image: {Status: "active"}}, "Image " + image + " can not be found."},
 		{map[string]*openstack.Image{"root " + image: {Status: "queued"}}, "Image " + image + " is unacceptable: The image is required to be in an active state."},
-		{map[string]*openstack.Image{"root " + image: {Status: "active", Properties: map[string]string{"img_type": "partition"}}}, "image_type partition: this release deploys whole-disk images"},
-		{map[string]*openstack.Image{"root " + image: {Status: "active", Properties: map[string]string{"kernel_id": image}}}, "image_type partition: this release deploys whole-disk images"},
+		{map[string]*openstack.Image{"root " + image: {Status: "active", Properties: map[string]string{"img_type": "partition"}}}, "Some parameters were missing in node's instance_info. Missing are: ['root_gb']"},
+		{map[string]*openstack.Image{"root " + image: {Status: "active", Properties: map[string]string{"kernel_id": image}}}, "Some parameters were missing in node's instance_info. Missing are: ['root_gb']"},
 	} {
 		clear(c.images)
 		maps.Copy(c.images, r.seen)

@@ -124,7 +124,7 @@ func verbs() map[string]verb {
 		"standby.power_off":           {async: true, do: func(_ context.Context, a *Agent, _ arguments) (any, *agentError) { return nil, a.machine.shutDown(Off) }},
 		"standby.sync":                {do: nothing},
 		"standby.get_partition_uuids": {do: partitions},
-		"image.install_bootloader":    {async: true, do: nothing},
+		"image.install_bootloader":    {async: true, do: installBootLoader},
 		"rescue.finalize_rescue":      {do: finalizeRescue},
 		"poll.get_hardware_info": {do: func(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
 			return a.machine.inventory()["inventory"], nil

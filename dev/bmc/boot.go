@@ -81,7 +81,7 @@ func (m *Machine) powered() {
 // start boots the medium if the machine was told to, or else its disk.
 func (m *Machine) start(ctx context.Context, from Boot, medium string) {
 	if from.Enabled == own.Enabled || from.Target != "Cd" || medium == "" {
-		m.run(ctx, Disk, nil, nil)
+		m.run(ctx, m.fromDisk(), nil, nil)
 		return
 	}
 	told, err := bootParameters(ctx, medium)

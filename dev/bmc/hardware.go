@@ -73,6 +73,10 @@ type Content struct {
 	Size   int64
 	// ConfigDrive is the image of the config drive's partition.
 	ConfigDrive []byte
+	// Partitions are those that the image was written to, if it is of one; nil otherwise.
+	Partitions *Partitions
+	// Installed says that a boot loader starts it.
+	Installed bool
 }
 
 // hardware is what a machine is made of.
@@ -245,6 +249,7 @@ type image struct {
 	HashAlgo    string   `json:"os_hash_algo"`
 	HashValue   string   `json:"os_hash_value"`
 	ConfigDrive string   `json:"configdrive"`
+	Type        string   `json:"image_type"`
 }
 
 func checkImage(told arguments) *agentError {
@@ -304,9 +309,15 @@ func (m *Machine) writeImage(ctx context.Context, told arguments) (any, *agentEr
 	if refused != nil {
 		return nil, refused
 	}
+	var parts *Partitions
+	if i.Type == "partition" {
+		if parts, refused = m.partition(told, size); refused != nil {
+			return nil, refused
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.disk = Content{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: size, ConfigDrive: content}
+	m.disk = Content{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: size, ConfigDrive: content, Partitions: parts}
 	return fmt.Sprintf("image (%s) written to device /dev/sda ", i.ID), nil
 }
 
@@ -361,12 +372,4 @@ func fetch(ctx context.Context, from string, to io.Writer, most int64) (int64, e
 		return 0, fmt.Errorf("Received status code %d from %s, expected 200", resp.StatusCode, from)
 	}
 	return io.Copy(to, io.LimitReader(resp.Body, most))
-}
-
-func partitions(_ context.Context, a *Agent, _ arguments) (any, *agentError) {
-	found := map[string]any{"root uuid": nil, "efi system partition uuid": nil, "PReP Boot partition uuid": nil}
-	if disk := a.machine.Content(); disk.SHA256 != "" {
-		found["root uuid"] = disk.SHA256[:8]
-	}
-	return found, nil
 }

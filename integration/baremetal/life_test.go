@@ -176,6 +176,27 @@ func TestALife(t *testing.T) {
 	is("active", "power on")
 	written("second", "second-host")
 
+	// An image of a partition, with room beside it.
+	image("third")
+	o.does(nil, "node", "set", "m1", "--instance-info", "image_type=partition", "--instance-info", "root_gb=4", "--instance-info", "swap_mb=512", "--instance-info", "ephemeral_gb=1")
+	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "third-host"}}`, "--wait", "120")
+	is("active", "power on")
+	written("third", "third-host")
+	kept := machine.Content().Partitions
+	if kept == nil || kept.RootMB != 4096 || kept.SwapMB != 512 || kept.EphemeralMB != 1024 {
+		t.Fatalf("%+v", kept)
+	}
+	image("second")
+	o.does(nil, "node", "set", "m1", "--instance-info", "root_gb=5", "--instance-info", "preserve_ephemeral=true")
+	o.refused("Deployed value of root_gb was 4 but requested value is 5.", "node", "rebuild", "m1", "--wait", "120")
+	o.does(nil, "node", "set", "m1", "--instance-info", "root_gb=4")
+	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
+	is("active", "power on")
+	written("second", "second-host")
+	if now := machine.Content().Partitions; now.Root == kept.Root || now.Ephemeral != kept.Ephemeral {
+		t.Errorf("%+v after %+v", now, kept)
+	}
+
 	serviced := len(machine.Did())
 	o.does(nil, "node", "service", "m1", "--service-steps", `[{"interface": "deploy", "step": "burnin_cpu"}]`, "--wait", "120")
 	is("active", "power on")

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -61,24 +62,29 @@ func (i Info) WholeDisk(properties map[string]any) bool {
 	has := func(name string) bool { return properties[name] != nil && properties[name] != "" }
 	switch {
 	case kind != "":
-		return kind != "partition"
+		return kind != imageTypes[0]
 	case i.GlanceImage() != "":
 		return !has("kernel_id") && !has("ramdisk_id")
 	}
 	return !i.given("kernel") && !i.given("ramdisk")
 }
 
-// FitsImage says whether an image that Glance has can be deployed. Errors: Invalid.
+// FitsImage says whether the instance is as its image needs it; properties are as in
+// WholeDisk. Errors: Invalid.
 func (i Info) FitsImage(properties map[string]any) error {
-	if !i.WholeDisk(properties) {
-		return i.invalid("image_type partition: this release deploys whole-disk images")
+	if i.WholeDisk(properties) {
+		return nil
 	}
-	return nil
+	_, err := i.Layout()
+	return err
 }
 
 // MayDeploy says whether the image can be deployed, as far as the row tells, in the
 // original's order. Errors: Invalid.
 func (i Info) MayDeploy() error {
+	if err := i.fitCapabilities(); err != nil {
+		return err
+	}
 	source := i.text("image_source")
 	if source == "" {
 		return i.missing("Node %s failed to validate deploy image info. Some parameters were missing. Missing are: ['instance_info.image_source']", i.node.UUID)
@@ -142,13 +148,16 @@ func (i Info) missing(format string, args ...any) error {
 
 // ImageInfo is what a ramdisk is told of the image (contracts: agent-protocol.json,
 // image_info); driver is the node's driver_info, which may name proxies. If Glance has the
-// image, file is what that knows of it, and its URL where the ramdisk reads it.
-func (i Info) ImageInfo(driver Info, file *openstack.ImageFile) map[string]any {
+// image, file is what that knows of it, and its URL where the ramdisk reads it. Whole says
+// whether the image is a whole disk's. Errors: Invalid.
+func (i Info) ImageInfo(driver Info, file *openstack.ImageFile) (image map[string]any, whole bool, err error) {
 	source := i.text("image_source")
-	image := map[string]any{"id": path.Base(source), "urls": []string{source}, "disk_format": i.get("image_disk_format"), "container_format": i.get("image_container_format"),
+	image = map[string]any{"id": path.Base(source), "urls": []string{source}, "disk_format": i.get("image_disk_format"), "container_format": i.get("image_container_format"),
 		"stream_raw_images": true, "node_uuid": i.node.UUID}
 	sums := map[string]string{"checksum": i.text("image_checksum"), "os_hash_algo": i.text("image_os_hash_algo"), "os_hash_value": i.text("image_os_hash_value")}
+	var properties map[string]any
 	if file != nil {
+		properties = file.Properties
 		image["urls"], image["disk_format"], image["container_format"] = []string{file.URL}, file.DiskFormat, file.ContainerFormat
 		sums = map[string]string{"checksum": file.Checksum, "os_hash_algo": file.HashAlgo, "os_hash_value": file.HashValue}
 	}
@@ -172,7 +181,12 @@ func (i Info) ImageInfo(driver Info, file *openstack.ImageFile) map[string]any {
 			image["no_proxy"] = driver.get("image_no_proxy")
 		}
 	}
-	return image
+	if whole = i.WholeDisk(properties); whole {
+		return image, whole, nil
+	}
+	more, err := i.partition(i.get("configdrive"))
+	maps.Copy(image, more)
+	return image, whole, err
 }
 
 // ConfigDrive is what instance_info has of the node's config drive: a text, or an

@@ -24,6 +24,23 @@ func Repr(value any) string {
 	return b.String()
 }
 
+// Truths are what oslo's bool_from_string takes when it is strict, as it lists them.
+const Truths = "'0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"
+
+// Truth reads a value as that does.
+func Truth(value any) (truth, ok bool) {
+	if truth, ok = value.(bool); ok {
+		return truth, true
+	}
+	switch strings.ToLower(strings.TrimSpace(Str(value))) {
+	case "1", "t", "true", "on", "y", "yes":
+		return true, true
+	case "0", "f", "false", "off", "n", "no":
+		return false, true
+	}
+	return false, false
+}
+
 // Str is Python's str(value): a string without quotes, else its repr.
 func Str(value any) string {
 	if s, ok := value.(string); ok {

@@ -83,6 +83,14 @@ type CleanPlanOut struct {
 // for its node, and listens to nobody afterwards.
 const FinalizeRescue = "rescue.finalize_rescue"
 
+// Commands by which a node is made to start from its disk: PartitionUUIDs asks what has been
+// written there, and InstallBootLoader, which is told the answer, has it be started from. If
+// nothing is to be installed for that, the ramdisk isn't told.
+const (
+	PartitionUUIDs    = "standby.get_partition_uuids"
+	InstallBootLoader = "image.install_bootloader"
+)
+
 // AgentState is what has become of a command.
 type AgentState string
 

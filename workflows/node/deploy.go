@@ -104,6 +104,20 @@ func (r *runner) core() error {
 
 // prepareBoot has the node start from its disk the next time, whatever runs now.
 func (r *runner) prepareBoot() error {
+	say := func(in steps.AgentCommandIn) (steps.AgentCommandOut, error) {
+		return tell(r.Saga, r.work.step, r.works, r.waits, in)
+	}
+	disk, err := say(steps.AgentCommandIn{Name: "partitions", Command: steps.PartitionUUIDs})
+	if err != nil {
+		return err
+	}
+	_, err = say(steps.AgentCommandIn{Name: "boot loader", Command: steps.InstallBootLoader, Params: disk.Result})
+	if f := saga.Reason(err); err != nil && f.Code == "AgentCommandFailed" {
+		return faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to install a bootloader when deploying node %s: %s", r.Begun.Node.ID, f.Message)
+	}
+	if err != nil {
+		return err
+	}
 	return onConductor(r.Saga, func(ctx workflow.Context) error {
 		return steps.Boot.Clear(ctx, r.Begun.Node.Group, steps.BootClearIn{Fence: r.Fence, Disk: true, Runs: true})
 	})
