@@ -96,7 +96,7 @@ func TestAnchor33ManyThatMeetInOneAreCountedInMemory(t *testing.T) {
 		}
 	}
 	// The world has it that nothing is begun before what it needs is done.
-	if w.End() != "done CREATE_COMPLETE" || works != many+1 || len(w.Calls) != works+4 {
+	if w.End() != "done CREATE_COMPLETE" || works != many+1 || len(w.Calls) != works+3 {
 		t.Errorf("%s after %d calls, %d of them for resources", w.End(), len(w.Calls), works)
 	}
 }
