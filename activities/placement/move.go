@@ -48,6 +48,11 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 	if migration == nil || !migration.Open || server.HostID == "" {
 		return out, nil, faults.New(faults.Conflict, "MigrationNotFound", "server %s makes no move by operation %s", server.ID, op.ID)
 	}
+	if migration.Type == servers.LiveMigration {
+		if err := a.runs(server.Host); err != nil {
+			return out, nil, err
+		}
+	}
 	will := migration.Resized(server, steps.NewSize)
 	host, err := a.target(ctx, tx, in, since, will, ledger)
 	if err != nil {
@@ -75,6 +80,18 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 	// The claim locks the host's row, so it comes last.
 	taken, err = a.take(ctx, tx, will, host.ID, op.ID)
 	return steps.ClaimOut{HostID: host.ID, HostName: host.Name, Effects: ledger}, taken, err
+}
+
+// runs refuses a host that is down: its guest may run elsewhere by now, and nobody
+// is there to send it.
+func (a *Activities) runs(h *compute.Host) error {
+	switch {
+	case h.Up(a.DownAfter):
+		return nil
+	case !h.ForcedDown && a.listening():
+		return unheard(h.Name)
+	}
+	return faults.New(faults.Invalid, "ComputeServiceUnavailable", "Compute service of %s is unavailable at this time.", h.Name)
 }
 
 // claimed checks the fence and looks whether the attempt has its claim.

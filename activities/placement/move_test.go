@@ -2,6 +2,7 @@ package placement_test
 
 import (
 	"testing"
+	"time"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
@@ -80,6 +81,43 @@ func TestAMoveKeepsBothClaims(t *testing.T) {
 		t.Errorf("after the undo the room is %v", got)
 	}
 	computetest.CheckSums(t, w.db)
+}
+
+// A guest leaves no host that is down while it runs: one that was declared down, or
+// has been silent for long. That a host is silent is not yet believed by a process
+// that has only begun to listen.
+func TestALiveMigrationFromAHostThatIsDown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		host, code string
+		young      bool
+	}{
+		"declared down":       {host: "forced_down = true", code: "ComputeServiceUnavailable"},
+		"declared down, anew": {host: "forced_down = true", young: true, code: "ComputeServiceUnavailable"},
+		"silent":              {host: "last_seen = now() - interval '1 day'", code: "ComputeServiceUnavailable"},
+		"silent, anew":        {host: "last_seen = now() - interval '1 day'", young: true, code: "HostsUnheard"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s, f := w.building()
+			home, _ := w.moving(f)
+			computetest.AddHost(t, w.db, "h", computetest.Room)
+			if _, err := w.db.Pool.Exec(t.Context(), `UPDATE compute.hosts SET `+c.host+` WHERE id = $1`, home); err != nil {
+				t.Fatal(err)
+			}
+			if c.young {
+				w.placement.Since = time.Now()
+			}
+			_, err := w.placement.ClaimMove(t.Context(), steps.MoveClaimIn{Fence: f, Attempt: 1})
+			if err == nil || faults.As(err).Code != c.code {
+				t.Errorf("%v, want %s", err, c.code)
+			}
+			if got := w.claims(); len(got) != 1 || got[home] != s.ID {
+				t.Errorf("the room is %v", got)
+			}
+		})
+	}
 }
 
 // A host that was asked for is the one, or there is none.

@@ -216,7 +216,7 @@ func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s
 		return host, err
 	}
 	if name := a.hosts.unheard(exclude); name != "" && a.listening() {
-		return nil, faults.New(faults.Unavailable, "HostsUnheard", "host %s may still report", name)
+		return nil, unheard(name)
 	}
 	return nil, noValidHost(rejected)
 }
@@ -224,6 +224,11 @@ func (a *Activities) choose(ctx context.Context, tx store.Tx, since time.Time, s
 // listening says that this process is too young to call a host down.
 func (a *Activities) listening() bool {
 	return time.Since(a.Since) < cmp.Or(a.DownAfter, compute.DownAfter)
+}
+
+// unheard has the step repeated until the host was heard of, or can be called down.
+func unheard(host string) error {
+	return faults.New(faults.Unavailable, "HostsUnheard", "host %s may still report", host)
 }
 
 func noValidHost(rejected map[string]int) error {
