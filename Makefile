@@ -11,6 +11,7 @@
 # make integration-heat       stacks of openstack-heat from PyPI and of Holdfast, worked on alike and compared, to docs/results
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
+# make integration-baremetal  nodes whose BMCs are sushy-tools and virtualbmc from PyPI, over libvirt's domains, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
 # make suites  tempest and its plugin for bare metal from PyPI against the development cloud, to docs/results; TESTS=regexp runs some of it
 # make lint    what reads the code without running it
@@ -21,7 +22,7 @@ export HOLDFAST_CONTRACTS ?= $(abspath ../shared/contracts)
 
 TEMPORAL_SOURCE := $(wildcard dev/temporal/*.go) dev/temporal/go.mod dev/temporal/go.sum
 
-.PHONY: dev build test chaos properties bench bench-stacks bench-nodes integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient suites check lint clean
+.PHONY: dev build test chaos properties bench bench-stacks bench-nodes integration-keystone integration-companions integration-walk integration-moves integration-hot integration-heat integration-provision integration-ironicclient integration-baremetal suites check lint clean
 
 dev:
 	dev/install-packages.sh
@@ -144,6 +145,16 @@ integration-ironicclient: bin/holdfast-temporal
 	  echo "\`make integration-ironicclient\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): python-ironicclient $$(.venv/clients/bin/pip show python-ironicclient | sed -n 's/^Version: //p') from PyPI, against the bare metal service. What each test does and asserts stands in \`integration/baremetal\`."; echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(IRONICCLIENT_LOG); echo '```'; } > docs/results/integration-ironicclient.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(IRONICCLIENT_LOG); exit $$code
+
+BAREMETAL_LOG := bin/integration-baremetal.log
+
+integration-baremetal: bin/holdfast-temporal
+	dev/install-packages.sh integration/baremetal/real/packages.txt
+	@mkdir -p bin docs/results; go test -count=1 -timeout 60m -tags real -v ./integration/baremetal/real > $(BAREMETAL_LOG) 2>&1; code=$$?; \
+	{ echo '# Machines'; echo; \
+	  echo "\`make integration-baremetal\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): python-ironicclient $$(.venv/clients/bin/pip show python-ironicclient | sed -n 's/^Version: //p') against nodes whose BMCs are sushy-tools $$(.venv/bmc/bin/pip show sushy-tools | sed -n 's/^Version: //p') and virtualbmc $$(.venv/bmc/bin/pip show virtualbmc | sed -n 's/^Version: //p') from PyPI, over domains of libvirt $$(libvirtd --version | sed 's/.* //'). What each test does and asserts stands in \`integration/baremetal/real\`."; echo; \
+	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(BAREMETAL_LOG); echo '```'; } > docs/results/integration-baremetal.md; \
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(BAREMETAL_LOG); exit $$code
 
 COMPANIONS_LOG := bin/integration-companions.log
 

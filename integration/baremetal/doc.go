@@ -4,4 +4,6 @@
 // would: made, shown, listed, changed, taken away, and refused.
 //
 //	make integration-ironicclient
+//
+// Client is that client, for the tests with real BMCs' software too (real).
 package baremetal

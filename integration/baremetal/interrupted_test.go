@@ -20,22 +20,22 @@ import (
 // and nothing is left.
 func TestInterruptions(t *testing.T) {
 	c := withMachine(t)
-	o, machine := start(t, c), c.BMC.Machines[0]
+	o, machine := Start(t, c), c.BMC.Machines[0]
 	at, sum := cloud.Files(t)
 	var node map[string]any
-	o.does(&node, enrollment(c, at)...)
+	o.Does(&node, enrollment(c, at)...)
 	id := node["uuid"].(string)
-	port := func() { o.does(nil, "port", "create", machine.MAC, "--node", id) }
+	port := func() { o.Does(nil, "port", "create", machine.MAC, "--node", id) }
 	// strange has the ramdisk not know which node it is on: it doesn't call back.
 	strange := func() {
 		var ports []map[string]any
-		o.does(&ports, "port", "list", "--node", id)
-		o.does(nil, "port", "delete", ports[0]["uuid"].(string))
+		o.Does(&ports, "port", "list", "--node", id)
+		o.Does(nil, "port", "delete", ports[0]["uuid"].(string))
 	}
 	is := func(state string) {
 		t.Helper()
 		c.Eventually("the node is "+state, 3*time.Minute, func(context.Context) error {
-			if o.does(&node, "node", "show", "m1"); node["provision_state"] != state {
+			if o.Does(&node, "node", "show", "m1"); node["provision_state"] != state {
 				return fmt.Errorf("it is %v: %v", node["provision_state"], node["last_error"])
 			}
 			return nil
@@ -52,13 +52,13 @@ func TestInterruptions(t *testing.T) {
 		})
 		c.Kill(cloud.Conductor)
 	}
-	rescue := func() { o.does(nil, "node", "rescue", "m1", "--rescue-password", password) }
+	rescue := func() { o.Does(nil, "node", "rescue", "m1", "--rescue-password", password) }
 
 	port()
-	o.does(nil, "node", "manage", "m1", "--wait", "60")
+	o.Does(nil, "node", "manage", "m1", "--wait", "60")
 	machine.Lag = 5 * time.Second
 	machine.MisbehaveAgent("", bmc.Slow)
-	o.does(nil, "node", "provide", "m1")
+	o.Does(nil, "node", "provide", "m1")
 	killed("clean.execute_clean_step")
 	c.Restart(cloud.Conductor)
 	is("available")
@@ -66,18 +66,18 @@ func TestInterruptions(t *testing.T) {
 		t.Errorf("it was cleaned by %v", did)
 	}
 
-	o.does(nil, "node", "set", "m1", "--instance-info", "image_source="+at+"/first", "--instance-info", "image_os_hash_algo=sha256", "--instance-info", "image_os_hash_value="+sum("first"))
-	o.does(nil, "node", "deploy", "m1", "--wait", "120")
+	o.Does(nil, "node", "set", "m1", "--instance-info", "image_source="+at+"/first", "--instance-info", "image_os_hash_algo=sha256", "--instance-info", "image_os_hash_value="+sum("first"))
+	o.Does(nil, "node", "deploy", "m1", "--wait", "120")
 	strange()
 	rescue()
 	is("rescue wait")
-	o.does(nil, "node", "maintenance", "set", "m1", "--reason", "mine")
-	o.does(nil, "node", "abort", "m1")
+	o.Does(nil, "node", "maintenance", "set", "m1", "--reason", "mine")
+	o.Does(nil, "node", "abort", "m1")
 	is("rescue failed")
 	if node["maintenance_reason"] != "mine" || machine.Medium() != "" {
 		t.Errorf("%v, %q is in the drive", node, machine.Medium())
 	}
-	o.does(nil, "node", "maintenance", "unset", "m1")
+	o.Does(nil, "node", "maintenance", "unset", "m1")
 	port()
 
 	machine.MisbehaveAgent(bmc.Slow)
@@ -107,7 +107,7 @@ func TestInterruptions(t *testing.T) {
 	strange()
 	rescue()
 	is("rescue wait")
-	o.does(nil, "node", "undeploy", "m1")
+	o.Does(nil, "node", "undeploy", "m1")
 	port()
 	is("available")
 	if machine.Medium() != "" {

@@ -48,20 +48,20 @@ func enrollment(c *cloud.Cloud, at string) []string {
 // serviced, rescued, taken over by another row, undeployed and cleaned by hand.
 func TestALife(t *testing.T) {
 	c := withMachine(t)
-	o, machine := start(t, c), c.BMC.Machines[0]
+	o, machine := Start(t, c), c.BMC.Machines[0]
 	at, sum := cloud.Files(t)
 	var node map[string]any
 	enroll := func() {
 		t.Helper()
-		o.does(&node, enrollment(c, at)...)
-		o.does(nil, "port", "create", machine.MAC, "--node", node["uuid"].(string)) // by which its ramdisk says which node it is
-		o.does(nil, "node", "manage", "m1", "--wait", "60")
+		o.Does(&node, enrollment(c, at)...)
+		o.Does(nil, "port", "create", machine.MAC, "--node", node["uuid"].(string)) // by which its ramdisk says which node it is
+		o.Does(nil, "node", "manage", "m1", "--wait", "60")
 	}
 
 	// is fails the test unless the node has come to a state, without a word of an error.
 	is := func(state, power string) {
 		t.Helper()
-		if o.does(&node, "node", "show", "m1"); node["provision_state"] != state || node["target_provision_state"] != nil || node["power_state"] != power ||
+		if o.Does(&node, "node", "show", "m1"); node["provision_state"] != state || node["target_provision_state"] != nil || node["power_state"] != power ||
 			node["last_error"] != nil || node["reservation"] != nil || node["maintenance"] != false {
 			t.Fatalf("%v", node)
 		}
@@ -70,7 +70,7 @@ func TestALife(t *testing.T) {
 	comes := func(state string) {
 		t.Helper()
 		c.Eventually("the node is "+state, 2*time.Minute, func(context.Context) error {
-			if o.does(&node, "node", "show", "m1"); node["provision_state"] != state {
+			if o.Does(&node, "node", "show", "m1"); node["provision_state"] != state {
 				return fmt.Errorf("it is %v: %v", node["provision_state"], node["last_error"])
 			}
 			return nil
@@ -79,7 +79,7 @@ func TestALife(t *testing.T) {
 	// image says what is to be written, and written fails the test unless the machine
 	// has started from it.
 	image := func(name string) {
-		o.does(nil, "node", "set", "m1", "--instance-info", "image_source="+at+"/"+name, "--instance-info", "image_os_hash_algo=sha256", "--instance-info", "image_os_hash_value="+sum(name))
+		o.Does(nil, "node", "set", "m1", "--instance-info", "image_source="+at+"/"+name, "--instance-info", "image_os_hash_algo=sha256", "--instance-info", "image_os_hash_value="+sum(name))
 	}
 	written := func(name, drive string) {
 		t.Helper()
@@ -112,51 +112,51 @@ func TestALife(t *testing.T) {
 	}
 	enroll()
 	is("manageable", "power off")
-	o.does(nil, "node", "inspect", "m1", "--wait", "60")
+	o.Does(nil, "node", "inspect", "m1", "--wait", "60")
 	is("manageable", "power off")
-	if s := o.ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, machine.MAC) {
+	if s := o.Ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, machine.MAC) {
 		t.Errorf("the inventory: %+v", s)
 	}
 	machine.Fit(4, []int64{40 << 30}, machine.MAC, "52:54:00:bc:aa:02")
-	o.does(nil, "node", "set", "m1", "--inspect-interface", "agent")
-	o.does(nil, "inspection", "rule", "create", "--conditions", `[{"op": "gt", "args": {"values": ["{inventory[memory][physical_mb]}", 1024], "force_strings": true}}]`,
+	o.Does(nil, "node", "set", "m1", "--inspect-interface", "agent")
+	o.Does(nil, "inspection", "rule", "create", "--conditions", `[{"op": "gt", "args": {"values": ["{inventory[memory][physical_mb]}", 1024], "force_strings": true}}]`,
 		"--actions", `[{"op": "set-attribute", "args": {"path": "/extra/seen", "value": "{inventory[hostname]} {inventory[memory][physical_mb]}"}}, {"op": "add-trait", "args": {"name": "CUSTOM_SEEN"}}]`)
-	o.does(nil, "node", "inspect", "m1", "--wait", "120")
+	o.Does(nil, "node", "inspect", "m1", "--wait", "120")
 	is("manageable", "power off")
 	left()
-	if s := o.ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, `"hostname": "ramdisk"`) || !strings.Contains(s.Out, `"valid_interfaces"`) {
+	if s := o.Ask("node", "inventory", "save", "m1"); s.Code != 0 || !strings.Contains(s.Out, `"hostname": "ramdisk"`) || !strings.Contains(s.Out, `"valid_interfaces"`) {
 		t.Errorf("the inventory: %+v", s)
 	}
 	var ports []map[string]any
-	if o.does(&ports, "port", "list", "--node", "m1"); len(ports) != 2 || node["properties"].(map[string]any)["cpu_arch"] != "x86_64" ||
+	if o.Does(&ports, "port", "list", "--node", "m1"); len(ports) != 2 || node["properties"].(map[string]any)["cpu_arch"] != "x86_64" ||
 		node["extra"].(map[string]any)["seen"] != "ramdisk 4096" || fmt.Sprint(node["traits"]) != "[CUSTOM_SEEN]" {
 		t.Errorf("%v, %v, %v, %v", ports, node["properties"], node["extra"], node["traits"])
 	}
 	machine.Finds(func(found map[string]any) { found["error"] = "it burns" })
-	o.refused("Ramdisk reported error: it burns", "node", "inspect", "m1", "--wait", "120")
+	o.Refused("Ramdisk reported error: it burns", "node", "inspect", "m1", "--wait", "120")
 	machine.Finds(nil)
 	left()
-	o.does(nil, "node", "manage", "m1", "--wait", "60")
-	o.does(nil, "node", "provide", "m1", "--wait", "120")
+	o.Does(nil, "node", "manage", "m1", "--wait", "60")
+	o.Does(nil, "node", "provide", "m1", "--wait", "120")
 	is("available", "power off")
 	if left(); len(machine.Did()) == 0 {
 		t.Error("it was cleaned by nothing")
 	}
 
 	image("first")
-	o.does(nil, "node", "deploy", "m1", "--config-drive", `{"meta_data": {"hostname": "first-host"}}`, "--wait", "120")
+	o.Does(nil, "node", "deploy", "m1", "--config-drive", `{"meta_data": {"hostname": "first-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("first", "first-host")
-	o.refused("can not be performed on node", "node", "provide", "m1")
+	o.Refused("can not be performed on node", "node", "provide", "m1")
 
 	// A template that a trait calls has the ramdisk start anew, and the request has the node
 	// be held.
 	machine.Can("deploy", bmc.Step{Step: "prepare_disks", Interface: "deploy", RebootRequested: true})
-	o.does(nil, "deploy", "template", "create", "CUSTOM_SEEN", "--steps", `[{"interface": "deploy", "step": "prepare_disks", "args": {}, "priority": 85}]`)
+	o.Does(nil, "deploy", "template", "create", "CUSTOM_SEEN", "--steps", `[{"interface": "deploy", "step": "prepare_disks", "args": {}, "priority": 85}]`)
 	image("second")
-	o.does(nil, "node", "set", "m1", "--instance-info", `traits=["CUSTOM_SEEN"]`)
+	o.Does(nil, "node", "set", "m1", "--instance-info", `traits=["CUSTOM_SEEN"]`)
 	deployed := len(machine.Did())
-	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`,
+	o.Does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`,
 		"--deploy-steps", `[{"interface": "deploy", "step": "erase_devices_metadata", "args": {}, "priority": 90}, {"interface": "power", "step": "hold", "args": {}, "priority": 50}]`)
 	comes("deploy hold")
 	if step := node["deploy_step"].(map[string]any); step["step"] != "hold" || node["driver_internal_info"].(map[string]any)["deploy_step_index"] != 5.0 || machine.Runs() != bmc.Ramdisk {
@@ -165,21 +165,21 @@ func TestALife(t *testing.T) {
 	if did := machine.Did()[deployed:]; !slices.Equal(did, []string{"erase_devices_metadata", "prepare_disks", "write_image"}) {
 		t.Errorf("it was deployed by %v", did)
 	}
-	o.does(nil, "node", "unhold", "m1")
+	o.Does(nil, "node", "unhold", "m1")
 	comes("active")
 	is("active", "power on")
 	written("second", "second-host")
-	o.refused("node does not support this deploy step", "node", "rebuild", "m1", "--wait", "120",
+	o.Refused("node does not support this deploy step", "node", "rebuild", "m1", "--wait", "120",
 		"--deploy-steps", `[{"interface": "deploy", "step": "fly", "args": {}, "priority": 90}]`)
 	left()
-	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
+	o.Does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("second", "second-host")
 
 	// An image of a partition, with room beside it.
 	image("third")
-	o.does(nil, "node", "set", "m1", "--instance-info", "image_type=partition", "--instance-info", "root_gb=4", "--instance-info", "swap_mb=512", "--instance-info", "ephemeral_gb=1")
-	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "third-host"}}`, "--wait", "120")
+	o.Does(nil, "node", "set", "m1", "--instance-info", "image_type=partition", "--instance-info", "root_gb=4", "--instance-info", "swap_mb=512", "--instance-info", "ephemeral_gb=1")
+	o.Does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "third-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("third", "third-host")
 	kept := machine.Content().Partitions
@@ -187,10 +187,10 @@ func TestALife(t *testing.T) {
 		t.Fatalf("%+v", kept)
 	}
 	image("second")
-	o.does(nil, "node", "set", "m1", "--instance-info", "root_gb=5", "--instance-info", "preserve_ephemeral=true")
-	o.refused("Deployed value of root_gb was 4 but requested value is 5.", "node", "rebuild", "m1", "--wait", "120")
-	o.does(nil, "node", "set", "m1", "--instance-info", "root_gb=4")
-	o.does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
+	o.Does(nil, "node", "set", "m1", "--instance-info", "root_gb=5", "--instance-info", "preserve_ephemeral=true")
+	o.Refused("Deployed value of root_gb was 4 but requested value is 5.", "node", "rebuild", "m1", "--wait", "120")
+	o.Does(nil, "node", "set", "m1", "--instance-info", "root_gb=4")
+	o.Does(nil, "node", "rebuild", "m1", "--config-drive", `{"meta_data": {"hostname": "second-host"}}`, "--wait", "120")
 	is("active", "power on")
 	written("second", "second-host")
 	if now := machine.Content().Partitions; now.Root == kept.Root || now.Ephemeral != kept.Ephemeral {
@@ -198,7 +198,7 @@ func TestALife(t *testing.T) {
 	}
 
 	serviced := len(machine.Did())
-	o.does(nil, "node", "service", "m1", "--service-steps", `[{"interface": "deploy", "step": "burnin_cpu"}]`, "--wait", "120")
+	o.Does(nil, "node", "service", "m1", "--service-steps", `[{"interface": "deploy", "step": "burnin_cpu"}]`, "--wait", "120")
 	is("active", "power on")
 	written("second", "second-host")
 	if did := machine.Did()[serviced:]; !slices.Equal(did, []string{"burnin_cpu"}) {
@@ -217,33 +217,33 @@ func TestALife(t *testing.T) {
 			t.Errorf("the disk holds %+v, and the drive %q", got, machine.Medium())
 		}
 	}
-	o.does(nil, "node", "rescue", "m1", "--rescue-password", password, "--wait", "120")
+	o.Does(nil, "node", "rescue", "m1", "--rescue-password", password, "--wait", "120")
 	is("rescue", "power on")
 	runs(bmc.Ramdisk)
-	o.does(nil, "node", "unrescue", "m1", "--wait", "60")
+	o.Does(nil, "node", "unrescue", "m1", "--wait", "60")
 	is("active", "power on")
 	runs(bmc.Disk)
 
 	// The row is lost, and another takes the instance over.
-	o.does(nil, "node", "maintenance", "set", "m1")
-	o.does(nil, "node", "delete", "m1")
+	o.Does(nil, "node", "maintenance", "set", "m1")
+	o.Does(nil, "node", "delete", "m1")
 	enroll()
 	is("manageable", "power on")
 	machine.Forget()
-	o.does(nil, "node", "adopt", "m1", "--wait", "60")
+	o.Does(nil, "node", "adopt", "m1", "--wait", "60")
 	is("active", "power on")
 	runs(bmc.Disk)
 	if turns := machine.Turns(); len(turns) > 0 {
 		t.Errorf("it was turned %v", turns)
 	}
-	o.does(nil, "node", "rescue", "m1", "--rescue-password", password, "--wait", "120")
+	o.Does(nil, "node", "rescue", "m1", "--rescue-password", password, "--wait", "120")
 	is("rescue", "power on")
 	image("second")
 
-	o.does(nil, "node", "set", "m1", "--protected")
-	o.refused("is protected and cannot be undeployed, rebuilt or deleted", "node", "undeploy", "m1")
-	o.does(nil, "node", "unset", "m1", "--protected")
-	o.does(nil, "node", "undeploy", "m1", "--wait", "120")
+	o.Does(nil, "node", "set", "m1", "--protected")
+	o.Refused("is protected and cannot be undeployed, rebuilt or deleted", "node", "undeploy", "m1")
+	o.Does(nil, "node", "unset", "m1", "--protected")
+	o.Does(nil, "node", "undeploy", "m1", "--wait", "120")
 	is("available", "power off")
 	if info := node["instance_info"].(map[string]any); len(info) > 0 || node["instance_uuid"] != nil {
 		t.Errorf("%v is left of the instance", info)
@@ -251,13 +251,13 @@ func TestALife(t *testing.T) {
 	left()
 
 	before := len(machine.Did())
-	o.does(nil, "node", "manage", "m1")
-	o.does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "erase_devices"}]`, "--wait", "120")
+	o.Does(nil, "node", "manage", "m1")
+	o.Does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "erase_devices"}]`, "--wait", "120")
 	is("manageable", "power off")
 	if did := machine.Did()[before:]; !slices.Equal(did, []string{"erase_devices"}) || machine.Content().SHA256 != "" {
 		t.Errorf("it did %v, and the disk holds %+v", did, machine.Content())
 	}
-	o.does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "fly"}]`)
+	o.Does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "fly"}]`)
 	comes("clean failed")
 	if text := fmt.Sprint(node["last_error"]); !strings.Contains(text, "node does not support this clean step: {'interface': 'deploy', 'step': 'fly'}") || node["maintenance"] != false {
 		t.Errorf("%s, %v", text, node["maintenance"])

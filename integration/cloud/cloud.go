@@ -53,6 +53,9 @@ type Options struct {
 	// TwoConductors has another one beside the conductor, in a process of its own
 	// (OtherConductor).
 	TwoConductors bool
+	// Conductor says that there is one without simulated machines, for those that the test
+	// has.
+	Conductor bool
 	// Config is laid over the configuration, by dotted key.
 	Config map[string]any
 }

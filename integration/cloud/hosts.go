@@ -23,7 +23,7 @@ func (c *Cloud) names() []Name {
 	if c.others > 0 {
 		all = append(all, OtherHosts)
 	}
-	if c.BMC != nil {
+	if c.processes[Conductor] != nil {
 		all = append(all, Conductor)
 	}
 	if c.processes[OtherConductor] != nil {

@@ -15,19 +15,20 @@ import (
 
 	"holdfast.dev/activities/libvirt/libvirttest"
 	"holdfast.dev/dev/image"
+	"holdfast.dev/internal/repotest"
 )
 
 // ImageVariable names the environment variable that BuildImage sets.
 const ImageVariable = "HOLDFAST_TEST_IMAGE"
 
-// BuildImage makes the bootable test image, or finds it made, for a package two
-// folders below the module's own. It needs the machine's network once.
+// BuildImage makes the bootable test image, or finds it made. It needs the machine's
+// network once.
 func BuildImage() error {
-	dir, err := filepath.Abs(filepath.Join("..", "..", ".dev", "image"))
+	root, err := repotest.Root()
 	if err != nil {
 		return err
 	}
-	path, err := image.Build(context.Background(), dir)
+	path, err := image.Build(context.Background(), filepath.Join(root, ".dev", "image"))
 	if err != nil {
 		return err
 	}

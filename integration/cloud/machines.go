@@ -32,6 +32,9 @@ const OtherConductor Name = "other conductor"
 // simulate starts the BMCs of the machines and describes their conductors.
 func (c *Cloud) simulate(o Options) {
 	c.t.Helper()
+	if o.Machines > 0 || o.Conductor {
+		c.processes[Conductor] = c.process(Conductor, c.telemetry, "worker", "--role", "conductor")
+	}
 	if o.Machines == 0 {
 		return
 	}
@@ -45,7 +48,6 @@ func (c *Cloud) simulate(o Options) {
 		}
 	})
 	c.BMC = service
-	c.processes[Conductor] = c.process(Conductor, c.telemetry, "worker", "--role", "conductor")
 	if o.TwoConductors {
 		c.otherConductor()
 	}
@@ -69,7 +71,7 @@ func (c *Cloud) otherConductor() {
 // awaitConductor waits until requests about machines have somebody to go to.
 func (c *Cloud) awaitConductor() {
 	c.t.Helper()
-	if c.BMC == nil {
+	if c.processes[Conductor] == nil {
 		return
 	}
 	c.Eventually("a conductor is there", Patience, func(ctx context.Context) error {

@@ -21,7 +21,7 @@ const (
 	Host     Name = "host" // all hosts
 	Temporal Name = "temporal"
 	Postgres Name = "postgres"
-	// Conductor is there with Options.Machines, Companions with Options.Services.
+	// Conductor is there with Options.Machines or Options.Conductor, Companions with Options.Services.
 	Conductor  Name = "conductor"
 	Companions Name = "companions"
 )

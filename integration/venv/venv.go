@@ -6,6 +6,7 @@ package venv
 
 import (
 	"bytes"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,16 +19,25 @@ import (
 // "openstack"). The first call may take minutes, while pip installs.
 func Program(t testing.TB, environment, program string) string {
 	t.Helper()
-	root, err := repotest.Root()
+	folder, err := Make(environment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), filepath.Join(root, "integration", "venv", "venv.sh"), environment)
+	return filepath.Join(folder, "bin", program)
+}
+
+// Make makes an environment, or finds it made, and gives its folder.
+func Make(environment string) (string, error) {
+	root, err := repotest.Root()
+	if err != nil {
+		return "", err
+	}
+	command := exec.Command(filepath.Join(root, "integration", "venv", "venv.sh"), environment)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	folder, err := command.Output()
 	if err != nil {
-		t.Fatalf("make the virtual environment %s: %v: %s", environment, err, &stderr)
+		return "", fmt.Errorf("make the virtual environment %s: %w: %s", environment, err, &stderr)
 	}
-	return filepath.Join(strings.TrimSpace(string(folder)), "bin", program)
+	return strings.TrimSpace(string(folder)), nil
 }
