@@ -19,6 +19,7 @@ import (
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/hold"
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/inspection"
 	"holdfast.dev/internal/nodes"
@@ -121,7 +122,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 				BMC:       controllers, Boot: starts,
 				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS, Inspection: inspected,
 					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log, Glance: glance, URL: c.BootURL}),
-				Steps: workers.NewStepMetrics(p.registry), Log: p.log,
+				Steps: workers.NewStepMetrics(p.registry), Hold: hold.Points(cfg.Dev.HoldDir).At, Log: p.log,
 			})
 		})
 		return group.Wait()

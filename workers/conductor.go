@@ -29,7 +29,9 @@ type ConductorConfig struct {
 	Boot      steps.BootActivities
 	// Steps counts steps; nil doesn't.
 	Steps *StepMetrics
-	Log   *slog.Logger
+	// Hold is as in ControlConfig.
+	Hold func(ctx context.Context, resource, point string) error
+	Log  *slog.Logger
 }
 
 // conductorSlots is how many steps a conductor takes at once. Most of the time they
@@ -61,6 +63,9 @@ func newConductor(cfg ConductorConfig, fatal chan<- error) (worker.Worker, error
 	o := options(cfg.Log, cfg.Steps)
 	o.DisableWorkflowWorker = true
 	o.Interceptors = append(o.Interceptors, &beats{every: beatEvery})
+	if cfg.Hold != nil {
+		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
+	}
 	o.MaxConcurrentActivityExecutionSize = conductorSlots
 	o.MaxHeartbeatThrottleInterval = hostCancel
 	o.Identity = cfg.Conductor.Hostname

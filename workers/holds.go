@@ -1,7 +1,7 @@
 package workers
 
-// Tests stop steps of the control worker, between their work and their answer
-// too.
+// Tests stop steps of control and conductor workers, between their work and their
+// answer too.
 
 import (
 	"context"

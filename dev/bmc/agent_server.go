@@ -53,7 +53,7 @@ func (m *Machine) serve(ctx context.Context, routes http.Handler) (*serving, []b
 		_ = listener.Close() // nobody has been served
 		return nil, nil, err
 	}
-	server := &http.Server{Handler: routes, ReadHeaderTimeout: 10 * time.Second,
+	server := &http.Server{Handler: routes, ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			m.mu.Lock()
 			defer m.mu.Unlock()

@@ -91,7 +91,7 @@ func Start(o Options) (*Service, error) {
 	if s.listener, err = (&net.ListenConfig{}).Listen(life, "tcp", o.Listen); err != nil {
 		return nil, fmt.Errorf("listen for Redfish: %w", err)
 	}
-	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	s.server = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.certificate}}
 	if o.Apart {
 		if err := s.listenApart(life); err != nil {
@@ -139,6 +139,9 @@ func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	}
 	return s.certs[at.String()], nil
 }
+
+// quiet has those who trust no certificate of ours not be told of.
+var quiet = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 
 // ordinal names the one of several at a place.
 func ordinal(i int) string { return strconv.Itoa(i + 1) }

@@ -21,39 +21,8 @@ import (
 	"holdfast.dev/internal/provision"
 )
 
-// chapter is one request of a machine's life.
-type chapter struct {
-	target string
-	with   map[string]any
-	ends   provision.State
-	// turns are the changes of the machine's power that the request leads to; the last
-	// of back are those that may follow on one that has failed.
-	turns, back []bmc.Power
-	// writes says that an image is written.
-	writes bool
-}
-
-// chapters are all there are, by name.
-var chapters = map[string]chapter{
-	"manage":   {target: "manage", ends: provision.Manageable},
-	"provide":  {target: "provide", ends: provision.Available, turns: []bmc.Power{bmc.On, bmc.Off}, back: off},
-	"deploy":   {target: "active", with: drive, ends: provision.Active, turns: []bmc.Power{bmc.On, bmc.Off, bmc.On}, back: off, writes: true},
-	"rebuild":  {target: "rebuild", with: drive, ends: provision.Active, turns: []bmc.Power{bmc.Off, bmc.On, bmc.Off, bmc.On}, back: off, writes: true},
-	"rescue":   {target: "rescue", with: map[string]any{"rescue_password": "pw"}, ends: provision.Rescue, turns: restart, back: off},
-	"unrescue": {target: "unrescue", ends: provision.Active, turns: restart},
-	"service": {target: "service", with: map[string]any{"service_steps": []map[string]string{{"interface": "deploy", "step": "burnin_cpu"}}}, ends: provision.Active,
-		turns: slices.Concat(restart, restart), back: restart},
-	"undeploy": {target: "deleted", ends: provision.Available, turns: []bmc.Power{bmc.Off, bmc.On, bmc.Off}, back: off},
-}
-
-var (
-	off     = []bmc.Power{bmc.Off}
-	restart = []bmc.Power{bmc.Off, bmc.On}
-	drive   = map[string]any{"configdrive": map[string]any{"meta_data": map[string]string{"hostname": "chaos"}}}
-)
-
 // middles are what is done between a deployment and its end.
-var middles = [][]string{{"rescue", "unrescue"}, {"service"}, {"rebuild"}}
+var middles = [][]operations.Kind{{operations.NodeRescue, operations.NodeUnrescue}, {operations.NodeService}, {operations.NodeRebuild}}
 
 // disturbance is a way in which a machine misbehaves while something is asked of it.
 type disturbance struct {
@@ -62,13 +31,16 @@ type disturbance struct {
 	// fails is what the node's last error says of a request that has failed of it; empty
 	// for one that nothing may fail of.
 	fails string
-	// not are the chapters that it would only have take very long.
-	not []string
+	// not are the kinds that it would only have take very long.
+	not []operations.Kind
 	// long says that it has all of them take a minute.
 	long bool
 	// strange has the BMC show a stranger's certificate.
 	strange bool
 }
+
+// lastWords: the one to a ramdisk that rescues is asked after for five minutes.
+var lastWords = []operations.Kind{operations.NodeRescue}
 
 var disturbances = []disturbance{
 	{name: "slow to change its power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Slow, bmc.Slow) }},
@@ -82,13 +54,12 @@ var disturbances = []disturbance{
 	{name: "drops changes of its drive", do: func(m *bmc.Machine) { m.MisbehaveMedia(bmc.Drops, bmc.Drops) }},
 	{name: "slow ramdisk", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Slow, bmc.Slow) }},
 	{name: "busy ramdisk", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Busy) }},
-	// The last word to a ramdisk that rescues is asked after for five minutes.
-	{name: "ramdisk drops commands", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Drops) }, not: []string{"rescue"}},
-	{name: "ramdisk answers with garbage", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Garbage) }, not: []string{"rescue"}},
+	{name: "ramdisk drops commands", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Drops) }, not: lastWords},
+	{name: "ramdisk answers with garbage", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Garbage) }, not: lastWords},
 	{name: "refuses changes of power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Refuses) }, fails: "The system can't do that"},
 	{name: "refuses changes of its drive", do: func(m *bmc.Machine) { m.MisbehaveMedia(bmc.Refuses) }, fails: "The system can't do that"},
 	{name: "ramdisk fails", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Fails) }, fails: "it was told to fail"},
-	{name: "ramdisk starts anew", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Restarts) }, fails: "the agent was started anew|another certificate", not: []string{"rescue"}},
+	{name: "ramdisk starts anew", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Restarts) }, fails: "the agent was started anew|another certificate", not: lastWords},
 	{name: "another certificate", do: func(*bmc.Machine) {}, fails: "certificate", strange: true},
 	{name: "unavailable for power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Unavailable, bmc.Unavailable) }, long: true},
 	{name: "says that it has changed its power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Idle) }, fails: "Failed to set node power state", long: true},
@@ -169,12 +140,13 @@ func TestKillsUnderNodes(t *testing.T) {
 
 // live leads the machine through its life, or until something fails that may.
 func (l *life) live(ctx context.Context) error {
-	for _, name := range slices.Concat([]string{"manage", "provide", "deploy"}, middles[l.r.IntN(len(middles))], []string{"undeploy"}) {
-		how := l.draw(name)
-		l.Logf("machine %s: %s, with %s", l.machine.ID, name, how.name)
-		if on, err := l.tell(ctx, chapters[name], how); err != nil || !on {
+	for _, kind := range slices.Concat([]operations.Kind{operations.NodeManage, operations.NodeProvide, operations.NodeDeploy},
+		middles[l.r.IntN(len(middles))], []operations.Kind{operations.NodeUndeploy}) {
+		how := l.draw(kind)
+		l.Logf("machine %s: %s, with %s", l.machine.ID, kind, how.name)
+		if on, err := l.tell(ctx, kind, how); err != nil || !on {
 			if err != nil {
-				err = fmt.Errorf("machine %s, %s, with %s: %w", l.machine.ID, name, how.name, err)
+				err = fmt.Errorf("machine %s, %s, with %s: %w", l.machine.ID, kind, how.name, err)
 			}
 			return err
 		}
@@ -182,18 +154,19 @@ func (l *life) live(ctx context.Context) error {
 	return nil
 }
 
-// draw says how the machine misbehaves in a chapter: mostly it doesn't.
-func (l *life) draw(chapter string) disturbance {
+// draw says how the machine misbehaves under an operation: mostly it doesn't.
+func (l *life) draw(kind operations.Kind) disturbance {
 	how := disturbances[l.r.IntN(len(disturbances))]
-	if l.r.IntN(2) > 0 || how.long && !full || slices.Contains(how.not, chapter) {
+	if l.r.IntN(2) > 0 || how.long && !full || slices.Contains(how.not, kind) {
 		return disturbance{name: "nothing", do: func(*bmc.Machine) {}}
 	}
 	return how
 }
 
-// tell has one chapter be, and says whether the life goes on.
-func (l *life) tell(ctx context.Context, ch chapter, how disturbance) (on bool, err error) {
-	if ch.writes {
+// tell has one operation be, and says whether the life goes on.
+func (l *life) tell(ctx context.Context, kind operations.Kind, how disturbance) (on bool, err error) {
+	of := nodeKinds[kind]
+	if slices.Contains(withImage, kind) {
 		image := func() error { return l.SetImage(ctx, l.node, l.at, "image", l.sum("image")) }
 		if err := surely(ctx, image); err != nil {
 			return false, err
@@ -205,7 +178,7 @@ func (l *life) tell(ctx context.Context, ch chapter, how disturbance) (on bool, 
 			return false, err
 		}
 	}
-	op, err := l.done(ctx, ch)
+	op, err := l.done(ctx, of)
 	if err != nil {
 		return false, err
 	}
@@ -219,8 +192,8 @@ func (l *life) tell(ctx context.Context, ch chapter, how disturbance) (on bool, 
 		return false, err
 	}
 	if op.Result == operations.ResultDone {
-		if shown.State != string(ch.ends) || shown.LastError != "" || !slices.Equal(turns, ch.turns) {
-			return false, fmt.Errorf("it is done, and the node is in %q, with %q, and was turned %v; want %q, %v", shown.State, shown.LastError, turns, ch.ends, ch.turns)
+		if shown.State != string(of.after) || shown.LastError != "" || !slices.Equal(turns, of.turns) {
+			return false, fmt.Errorf("it is done, and the node is in %q, with %q, and was turned %v; want %q, %v", shown.State, shown.LastError, turns, of.after, of.turns)
 		}
 		return true, nil
 	}
@@ -230,29 +203,29 @@ func (l *life) tell(ctx context.Context, ch chapter, how disturbance) (on bool, 
 		err = fmt.Errorf("it has ended as %q (%s), and the node is in %q, with %q; want %q", op.Result, op.Message, shown.State, shown.LastError, how.fails)
 	case !known || info.Class != provision.Failed && info.State != provision.Enroll && info.State != provision.Error:
 		err = fmt.Errorf("it has failed (%s), and the node is in %q", op.Message, shown.State)
-	case !turnedBack(turns, ch):
-		err = fmt.Errorf("it has failed (%s), and the machine was turned %v; want %v, and %v", op.Message, turns, ch.turns, ch.back)
+	case !turnedBack(turns, of):
+		err = fmt.Errorf("it has failed (%s), and the machine was turned %v; want %v, and %v", op.Message, turns, of.turns, of.back)
 	}
 	return false, err
 }
 
-// turnedBack says whether a machine was turned as a chapter has it, as far as that came,
-// and back.
-func turnedBack(turns []bmc.Power, ch chapter) bool {
+// turnedBack says whether a machine was turned as an operation has it, as far as that
+// came, and back.
+func turnedBack(turns []bmc.Power, of ofNode) bool {
 	n := 0
-	for n < min(len(turns), len(ch.turns)) && turns[n] == ch.turns[n] {
+	for n < min(len(turns), len(of.turns)) && turns[n] == of.turns[n] {
 		n++
 	}
-	back := len(ch.back) - len(turns[n:])
-	return back >= 0 && slices.Equal(turns[n:], ch.back[back:])
+	back := len(of.back) - len(turns[n:])
+	return back >= 0 && slices.Equal(turns[n:], of.back[back:])
 }
 
-// longestLife bounds a chapter: a ramdisk whose last word is lost is asked after for five
+// longestLife bounds an operation of a life: a ramdisk whose last word is lost is asked after for five
 // minutes.
 const longestLife = 10 * time.Minute
 
-// done asks for a chapter, once, and waits for the end of its operation.
-func (l *life) done(ctx context.Context, ch chapter) (op engine.Operation, err error) {
+// done asks for an operation, once, and waits for its end.
+func (l *life) done(ctx context.Context, of ofNode) (op engine.Operation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longestLife)
 	defer cancel()
 	before := -1
@@ -271,7 +244,7 @@ func (l *life) done(ctx context.Context, ch chapter) (op engine.Operation, err e
 				return op, nil
 			}
 		case !asked || unheard(err):
-			err = l.SetState(ctx, l.node, ch.target, ch.with)
+			err = of.ask(ctx, l.Cloud, l.node)
 			asked = true
 		case err != nil:
 			return op, err
@@ -285,8 +258,8 @@ func unheard(err error) bool {
 	return err != nil && (!errors.As(err, &refused) || refused.Code >= http.StatusInternalServerError)
 }
 
-// shownPower is how a node shows the power of its machine.
-var shownPower = map[bmc.Power]string{bmc.On: "power on", bmc.Off: "power off"}
+// shownPower is how a node shows the power that its machine has, or is coming to.
+var shownPower = map[bmc.Power]string{bmc.On: "power on", bmc.PoweringOn: "power on", bmc.Off: "power off", bmc.PoweringOff: "power off"}
 
 // nothingLeft fails the test unless each node stands where it can stay, its machine is
 // as it says, and nothing is left of any operation.

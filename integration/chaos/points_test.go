@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast.dev/dev/bmc"
 	"holdfast.dev/integration/cloud"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hold"
@@ -24,6 +25,8 @@ type held struct {
 	point  string
 	server string
 	op     engine.Operation
+	// machine is that of one on a node, which is server then.
+	machine *bmc.Machine
 }
 
 func (h held) String() string { return h.verb + " of a " + h.story.verb + " at " + h.point }

@@ -8,10 +8,9 @@
 //	<folder>/<resource id>/<point>.here   written when one has been stopped
 //	<folder>/<resource id>/<point>.fail   fails the next one of one resource
 //
-// A point is the kind of the operation and a step of the control worker,
-// "build:placement.Claim", for the moment before it; with ".done" for the moment
-// after it, when its answer has not been heard yet; or a sub-step of a
-// driver, "build.disk".
+// A point is the kind of the operation and a step of a control or conductor worker,
+// "build:placement.Claim", for the moment before it; with ".done" for the moment after
+// it, when its answer has not been heard yet; or a sub-step of a driver, "build.disk".
 // A stopped step goes on when the file is gone, or ends with its context. One that
 // fails is not tried again.
 //
