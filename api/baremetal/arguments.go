@@ -52,9 +52,6 @@ func (g given) number(name string) (*int64, error) {
 	case *big.Int:
 		n = clipped(value)
 	case float64:
-		if math.IsInf(value, 0) {
-			return nil, invalid("Expected an integer for %s: %s", name, printed(value))
-		}
 		whole, _ := big.NewFloat(value).Int(nil)
 		n = clipped(whole)
 	case bool:

@@ -79,6 +79,7 @@ func (a *API) Service() *rest.Service {
 		Policy:          wording{a.Policy},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
+		Finite:          true,
 		Operations:      a.patient(slices.Concat(documents(), a.nodeOperations(), a.managementOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations())),
 	}
 }

@@ -80,7 +80,7 @@ func runbookRules(changes []change) []string {
 
 // createRunbook gives a project's runbook its owner.
 func createRunbook(_ *API, r *rest.Request, _ store.Tx, _ *pyjson.Object, b *baremetal.Runbook) (err error) {
-	if b.Steps, err = distinct(b.Steps, "order"); err != nil || r.Identity.SystemScope == "all" {
+	if b.Steps, err = stepsOfRunbooks.distinct(b.Steps); err != nil || r.Identity.SystemScope == "all" {
 		return err
 	}
 	project := r.Identity.ProjectID
@@ -103,7 +103,7 @@ func changeRunbook(_ *API, _ *rest.Request, _ store.Tx, before, after *baremetal
 	case published && !owned:
 		after.Owner = nil
 	}
-	after.Steps, err = distinct(after.Steps, "order")
+	after.Steps, err = stepsOfRunbooks.distinct(after.Steps)
 	return err
 }
 

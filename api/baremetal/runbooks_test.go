@@ -2,6 +2,7 @@ package baremetal_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -11,6 +12,9 @@ func TestRunbooks(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	const v = "1.115"
+	ordered := func(order string) string {
+		return `{"interface": "bios", "step": "apply_configuration", "args": {}, "order": ` + order + `}`
+	}
 	c.play(
 		step{"root", v, "POST", "/v1/runbooks", `{"name": "open", "public": true, "steps": ` + aStep + `}`, 201, ""},
 		step{"alice", v, "POST", "/v1/runbooks", `{"name": "x", "steps": ` + aStep + `}`, 201, ""},
@@ -22,6 +26,8 @@ func TestRunbooks(t *testing.T) {
 		step{"root", v, "POST", "/v1/runbooks", `{"name": "open", "steps": ` + aStep + `}`, 409, "A runbook with name open already exists."},
 		step{"root", v, "POST", "/v1/runbooks", `{"name": "z", "traits": [], "steps": ` + aStep + `}`, 400, "'traits' was unexpected"},
 		step{"root", v, "POST", "/v1/runbooks", `{"name": "z", "steps": []}`, 400, ""},
+		step{"root", v, "POST", "/v1/runbooks", `{"name": "z", "steps": [` + ordered("2147483648") + `]}`, 400, "Runbook invalid: the order 2147483648 is out of range."},
+		step{"root", v, "POST", "/v1/runbooks", `{"name": "z", "steps": [` + ordered("1") + strings.Repeat(", "+ordered("1"), 256) + `]}`, 400, "Runbook invalid: there are more than 256 steps."},
 		step{"root", v, "POST", "/v1/runbooks", `{"name": "z", "steps": [{"interface": "bios", "step": "a", "order": 1}, {"interface": "bios", "step": "a", "order": 2}]}`, 400, "Duplicate deploy steps"},
 		step{"root", v, "POST", "/v1/runbooks", `{"name": "z", "steps": [{"interface": "bios", "step": "a", "order": "99999999999"}]}`, 400, "out of range"},
 		step{"viewer", v, "POST", "/v1/runbooks", `{"name": "z", "steps": ` + aStep + `}`, 403, ""},

@@ -66,6 +66,9 @@ func (r *Request) parseBody() error {
 	if err != nil {
 		return errMalformedBody
 	}
+	if r.service.Finite && !pyjson.Finite(value) {
+		return NewFault(http.StatusBadRequest, "A number in the request body is out of range")
+	}
 	if repeated {
 		if r.body, err = json.Marshal(value); err != nil {
 			return errMalformedBody

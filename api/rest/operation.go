@@ -114,6 +114,9 @@ type Service struct {
 	// Authenticate says who asks, for a service whose requests are signed and bear no
 	// token; nil is any other service.
 	Authenticate func(from *http.Request) (Identity, error)
+	// Finite refuses bodies with numbers that are beyond every number, for a service that
+	// keeps what it is sent: JSON that is written has none.
+	Finite bool
 	// AnyType says that a body is taken as JSON whatever its content type.
 	AnyType bool
 	// Schemas gives those of bodies and queries; nil checks none.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -164,4 +165,18 @@ func hexUnit(text []byte) int {
 		return -1
 	}
 	return int(n)
+}
+
+// Finite says whether all numbers of what Parse gave are numbers; 1e999 is infinite, as
+// in Python.
+func Finite(value any) bool {
+	switch v := value.(type) {
+	case float64:
+		return !math.IsInf(v, 0) && !math.IsNaN(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !Finite(item) })
+	case *Object:
+		return v == nil || !slices.ContainsFunc(v.values, func(item any) bool { return !Finite(item) })
+	}
+	return true
 }
