@@ -113,6 +113,19 @@ func (s *swapping) must(act func(context.Context, *Driver) error) {
 	}
 }
 
+// ends finishes the swap, or takes it back and starts the guest.
+func (s *swapping) ends(undone bool) {
+	s.Helper()
+	if !undone {
+		s.must(s.swap)
+		s.is(s.new, "a-new")
+		return
+	}
+	s.must(s.undo)
+	s.must(s.start)
+	s.is(s.old, "a-old")
+}
+
 // onlyNew has nothing be in the old volume any more.
 func (s *swapping) onlyNew() {
 	s.Helper()
@@ -185,14 +198,7 @@ func TestSwapOfALostDomain(t *testing.T) {
 					s.onlyNew()
 				}
 				s.lose()
-				if undone {
-					s.must(s.undo)
-					s.must(s.start)
-					s.is(s.old, "a-old")
-				} else {
-					s.must(s.swap)
-					s.is(s.new, "a-new")
-				}
+				s.ends(undone)
 			})
 		}
 	}
@@ -204,9 +210,7 @@ func TestSwapOfALostDomain(t *testing.T) {
 			s.onlyNew()
 			s.cut(at, s.undo)
 			s.lose()
-			s.must(s.undo)
-			s.must(s.start)
-			s.is(s.old, "a-old")
+			s.ends(true)
 		})
 	}
 }
@@ -224,13 +228,7 @@ func TestSwapCutShort(t *testing.T) {
 				if c.off {
 					s.off()
 				}
-				if c.undone {
-					s.must(s.undo)
-					s.is(s.old, "a-old")
-				} else {
-					s.must(s.swap)
-					s.is(s.new, "a-new")
-				}
+				s.ends(c.undone)
 			})
 		}
 	}
@@ -240,8 +238,7 @@ func TestSwapCutShort(t *testing.T) {
 			s := newSwapping(t)
 			s.must(s.swap)
 			s.cut(at, s.undo)
-			s.must(s.undo)
-			s.is(s.old, "a-old")
+			s.ends(true)
 		})
 	}
 }
