@@ -96,9 +96,14 @@ func (s *Service) workOnMigrations(ctx context.Context) error {
 		if err := s.swaps.Acquire(ctx, 1); err != nil {
 			return err
 		}
-		if _, err := s.Pool.Exec(ctx, `UPDATE volume.volumes SET migration_status = $2 WHERE id = $1`, m.ID, migrationMigrating); err != nil {
+		begun, err := s.Pool.Exec(ctx, `UPDATE volume.volumes SET migration_status = $2 WHERE id = $1 AND migration_status = $3`, m.ID, migrationMigrating, migrationStarting)
+		if err != nil {
 			s.swaps.Release(1)
 			return err
+		}
+		if begun.RowsAffected() == 0 { // it was reset meanwhile
+			s.swaps.Release(1)
+			continue
 		}
 		s.asking.Go(func() {
 			defer s.swaps.Release(1)
