@@ -4,11 +4,14 @@ package bmc
 // when it fails, so they are not used for what must not happen twice.
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -51,7 +54,9 @@ func (s *session) openRedfish(ctx context.Context, to nodes.Redfish) (driver, er
 	d := &redfish{address: to.Address, leave: leave, lease: s.Lease}
 	guard := s.guard
 	guard.TLS = trust
-	config := gofish.ClientConfig{Endpoint: to.Address, Username: to.Username, Password: to.Password, HTTPClient: guard.Client(), BasicAuth: to.Auth == nodes.AuthBasic}
+	client := guard.Client()
+	client.Transport = things{client.Transport}
+	config := gofish.ClientConfig{Endpoint: to.Address, Username: to.Username, Password: to.Password, HTTPClient: client, BasicAuth: to.Auth == nodes.AuthBasic}
 	d.client, err = gofish.ConnectContext(ctx, config)
 	if to.Auth == nodes.AuthAuto && (refused(err) || sessionless(err)) {
 		config.BasicAuth = true
@@ -67,6 +72,48 @@ func (s *session) openRedfish(ctx context.Context, to nodes.Redfish) (driver, er
 		return nil, err
 	}
 	return d, nil
+}
+
+// things refuses answers that are null, which gofish takes for something that is there.
+type things struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t things) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body := bufio.NewReader(answer.Body)
+	first, err := afterSpace(body)
+	if err == nil && first == 'n' {
+		err = errors.New("the BMC answered with nothing")
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, answer.Body.Close())
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, answer.Body}
+	return answer, nil
+}
+
+// afterSpace is the first byte that is no white space, and the next one to be read.
+func afterSpace(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		switch {
+		case err != nil:
+			return 0, err
+		case strings.IndexByte(" \t\r\n", b) < 0:
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// CloseIdleConnections lets http.Client's reach the transport.
+func (t things) CloseIdleConnections() {
+	(&http.Client{Transport: t.RoundTripper}).CloseIdleConnections()
 }
 
 // byRedfish is the session's, for an interface of the node that is Redfish's. Errors:
