@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/workflow"
+
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/workflowtest"
@@ -214,6 +216,23 @@ func TestKnocks(t *testing.T) {
 				t.Errorf("batches %v, want %v; %s", w.batches, test.want, w.End())
 			}
 		})
+	}
+}
+
+// A run that continues another looks at all that waits, whatever the knocks were for that
+// the other has not heard.
+func TestTheNextRunLooksAtAll(t *testing.T) {
+	t.Parallel()
+	w := creating(&node{waits: 2}, &node{waits: 2}, &node{waits: 2})
+	w.Strike = workflowtest.Strike{At: 2, After: true, Do: workflowtest.ContinuesAsNew}
+	if err := workflowtest.Tell(t, Workflows, w); !workflow.IsContinueAsNewError(err) {
+		t.Fatalf("the first run ended with %v", err)
+	}
+	w.Strike = workflowtest.Strike{}
+	play.Told(t, w)
+	all := []int64{1, 2, 3}
+	if want := [][]int64{all, all, all}; !reflect.DeepEqual(w.batches, want) || w.End() != "done CREATE_COMPLETE" {
+		t.Errorf("batches %v, want %v; %s", w.batches, want, w.End())
 	}
 }
 

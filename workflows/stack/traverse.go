@@ -61,8 +61,11 @@ type traversal struct {
 	waiting map[int]time.Time
 	answers workflow.Channel
 	active  int
-	late    workflow.Future
-	alarm   alarm
+	// ends is when it has taken too long, late the timer of that; nil as long as nothing
+	// was waited for.
+	ends  time.Time
+	late  workflow.Future
+	alarm alarm
 	// over says why nothing more is begun; nil if nothing keeps it.
 	over error
 	// broken is what a check has found, in the order of the nodes' failures.
@@ -102,8 +105,8 @@ func enter(ctx workflow.Context, s *saga.Saga, phase steps.Phase, ends time.Time
 		return nil, err
 	}
 	t := &traversal{Saga: s, ctx: ctx, phase: phase, ids: plan.IDs, graph: graph.Graph{Needs: plan.Needs},
-		unasked: plan.Unasked,
-		nodes:   map[int64]int{}, instant: map[int]bool{}, waiting: map[int]time.Time{}, answers: workflow.NewBufferedChannel(ctx, atOnce)}
+		unasked: plan.Unasked, ends: ends,
+		nodes: map[int64]int{}, instant: map[int]bool{}, waiting: map[int]time.Time{}, answers: workflow.NewBufferedChannel(ctx, atOnce)}
 	if t.walk, err = graph.NewWalk(t.graph, plan.Done...); err != nil {
 		return nil, faults.Wrap(err, faults.Internal, "InvalidGraph", "the stack's graph can't be followed")
 	}
@@ -115,7 +118,6 @@ func enter(ctx workflow.Context, s *saga.Saga, phase steps.Phase, ends time.Time
 		t.instant[node] = true
 	}
 	t.work, t.stop = workflow.WithCancel(s.Context())
-	t.late = workflow.NewTimerWithOptions(t.work, ends.Sub(workflow.Now(ctx)), workflow.TimerOptions{Summary: "the stack's timeout"})
 	return t, nil
 }
 
@@ -123,7 +125,7 @@ func enter(ctx workflow.Context, s *saga.Saga, phase steps.Phase, ends time.Time
 func (t *traversal) follow(timedOut string) error {
 	defer t.stop()
 	for {
-		if t.late.IsReady() && t.over == nil && t.work.Err() == nil {
+		if t.over == nil && t.work.Err() == nil && !workflow.Now(t.ctx).Before(t.ends) {
 			t.over = faults.New(faults.Internal, steps.StackTimeout, "%s", timedOut)
 			t.stop()
 		}
@@ -279,6 +281,9 @@ func (t *traversal) await() {
 		}
 	})
 	if t.over == nil {
+		if t.late == nil {
+			t.late = workflow.NewTimerWithOptions(t.work, t.ends.Sub(workflow.Now(t.ctx)), workflow.TimerOptions{Summary: "the stack's timeout"})
+		}
 		selector.AddFuture(t.late, func(workflow.Future) {})
 		if t.set() {
 			selector.AddFuture(t.alarm.timer, func(workflow.Future) { t.alarm = alarm{} })

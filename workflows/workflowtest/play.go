@@ -62,7 +62,7 @@ var (
 		{Name: "the workflow is lost", Do: loses},
 		{Name: "the workflow is lost afterwards", After: true, Do: loses},
 		{Name: "knocks", Do: func(w Modelled) error { w.model().env.SignalWorkflow(steps.Knock, nil); return nil }},
-		{Name: "continues as new", After: true, Do: func(w Modelled) error { w.model().env.SetContinueAsNewSuggested(true); return nil }},
+		{Name: "continues as new", After: true, Do: ContinuesAsNew},
 	}
 	elsewhere = []Strike{
 		{Name: "fails for good", Do: Fails(errInvalid)},
@@ -83,6 +83,9 @@ func CancelledByTemporal(w Modelled) error {
 	w.model().env.CancelWorkflow()
 	return nil
 }
+
+// ContinuesAsNew has Temporal say that the history is long enough.
+func ContinuesAsNew(w Modelled) error { w.model().env.SetContinueAsNewSuggested(true); return nil }
 
 // Knock sends the workflow a knock.
 func Knock(w Modelled, of steps.Knocked) { w.model().env.SignalWorkflow(steps.Knock, of) }
