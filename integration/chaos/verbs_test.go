@@ -339,15 +339,20 @@ var guestsOf = map[string]int{"ACTIVE": 1, "PAUSED": 1, "SHUTOFF": 1, "SUSPENDED
 	"SHELVED_OFFLOADED": 0, "ERROR": 0, "": 0}
 
 // stands is the status that goes with what there is of a server once the operation has
-// ended so: one in ERROR has what it had before the operation or has after it.
+// ended so: one in ERROR has what it had before the operation or has after it. If a move
+// waited to be confirmed there, who said that it is in ERROR has confirmed it.
 func (h held) stands(status string, result operations.Result) string {
-	switch {
-	case status != "ERROR":
+	if status != "ERROR" {
 		return status
-	case result == operations.ResultDone && h.story.after != "ERROR":
-		return h.story.after
 	}
-	return h.story.before
+	stands := h.story.before
+	if result == operations.ResultDone && h.story.after != "ERROR" {
+		stands = h.story.after
+	}
+	if stands == "VERIFY_RESIZE" {
+		return "ACTIVE"
+	}
+	return stands
 }
 
 // said says that the server is in ERROR because an administrator has said so.
