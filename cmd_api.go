@@ -186,7 +186,7 @@ func (p *process) baremetal(tokens rest.Authenticator, box *secrets.Box, key hos
 		return nil, err
 	}
 	served := &baremetal.API{
-		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize,
+		DB: p.db, Engine: p.engine, Starter: p.starter, Policy: rules, ServiceProject: p.cfg.Baremetal.ServiceProject, Secrets: box, Hardware: enabled, MaxPageSize: p.cfg.API.MaxPageSize,
 		AgentNetworks: p.cfg.Baremetal.AgentNetworks, PlainAgents: !p.cfg.Baremetal.AgentRequireTLS,
 		PowerTimeout:     p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout: p.cfg.Conductor.SoftPowerOffTimeout,

@@ -17,6 +17,7 @@ import (
 
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/images"
+	"holdfast.dev/activities/libvirt/ironic"
 	"holdfast.dev/activities/libvirt/qemu"
 	"holdfast.dev/activities/libvirt/simulated"
 	"holdfast.dev/activities/maintenance"
@@ -29,10 +30,12 @@ import (
 	"holdfast.dev/internal/hostlink"
 	"holdfast.dev/internal/hosts"
 	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/scheduler"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/telemetry"
 	"holdfast.dev/workers"
 	periodic "holdfast.dev/workflows/maintenance"
@@ -66,7 +69,7 @@ func workerCommand(env *cli.Env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "control, host or conductor")
-	cmd.Flags().StringVar(&driver, "driver", "", "libvirt or simulated (host.driver)")
+	cmd.Flags().StringVar(&driver, "driver", "", "libvirt, simulated or ironic (host.driver)")
 	cmd.Flags().StringVar(&types, "resource-types", "", "folder with resource types of your own (orchestration.resource_types)")
 	cmd.Flags().IntVar(&hosts, "hosts", 1, "hosts in this process, with the simulated driver")
 	return cmd
@@ -140,7 +143,11 @@ func schedules(cfg *config.Config) []workers.Schedule {
 
 // runHosts serves the queues of count hosts of this machine.
 func runHosts(ctx context.Context, cfg *config.Config, count int) (err error) {
-	specs, err := hostSpecs(cfg, count)
+	var specs []workers.HostSpec
+	fleet, err := nodesOf(cfg)
+	if err == nil && fleet == nil {
+		specs, err = hostSpecs(cfg, count)
+	}
 	if err != nil {
 		return err
 	}
@@ -155,7 +162,7 @@ func runHosts(ctx context.Context, cfg *config.Config, count int) (err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	return p.beside(ctx, cfg.Telemetry.HostListen, telemetry.NewHealth(p.log, p.temporalProbe()), func(ctx context.Context) error {
 		return workers.Host(ctx, workers.HostConfig{
-			Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Heartbeat: cfg.Host.ReportInterval,
+			Client: p.temporal, LinkURL: cfg.Hostlink.URL, Key: key, Hosts: specs, Fleet: fleet, Heartbeat: cfg.Host.ReportInterval,
 			Steps: workers.NewStepMetrics(p.registry), Log: p.log,
 		})
 	})
@@ -203,6 +210,34 @@ func hostSpecs(cfg *config.Config, count int) ([]workers.HostSpec, error) {
 	return specs, nil
 }
 
+// nodesOf are the nodes of the bare metal service as hosts; nil with another driver.
+func nodesOf(cfg *config.Config) (*workers.Fleet, error) {
+	if cfg.Host.Driver != compute.DriverIronic {
+		return nil, nil
+	}
+	err := errors.Join(config.Need("host.state_dir", cfg.Host.StateDir), config.Need("openstack.auth_url", cfg.OpenStack.AuthURL))
+	if err != nil {
+		return nil, err
+	}
+	provided, err := providerFile(cfg.Host.ProviderConfig)
+	if err != nil {
+		return nil, err
+	}
+	service := ironic.New(ironic.Options{Client: openstack.NewSession(openstack.Options(cfg.OpenStack)).BareMetal, Stale: max(time.Minute, 3*cfg.Host.ReportInterval)})
+	return &workers.Fleet{Dir: filepath.Join(cfg.Host.StateDir, "nodes"), List: func(ctx context.Context, known func(string) bool) ([]workers.HostSpec, error) {
+		all, err := service.Nodes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var specs []workers.HostSpec
+		for _, id := range ironic.Offered(all, known) {
+			specs = append(specs, workers.HostSpec{Name: id, ID: id, Driver: cfg.Host.Driver, Provided: provided, Builds: 1,
+				Open: func(_ string, link *hostlink.Client) (libvirt.Driver, error) { return service.Driver(id, link), nil }})
+		}
+		return specs, nil
+	}}, nil
+}
+
 // providerFile reads what the operator says that the machine's hosts have; no path is
 // nothing.
 func providerFile(path string) (provider.File, error) {
@@ -244,7 +279,7 @@ func driverOf(cfg *config.Config, cells numa.Settings) (workers.OpenDriver, erro
 			return simulated.New(simulated.Options{StateDir: stateDir, Hold: hold.Points(cfg.Dev.HoldDir).At})
 		}, nil
 	}
-	return nil, faults.New(faults.Invalid, "NoDriver", "host.driver is %q; it must be libvirt or simulated", cfg.Host.Driver)
+	return nil, faults.New(faults.Invalid, "NoDriver", "host.driver is %q; it must be libvirt, simulated or ironic", cfg.Host.Driver)
 }
 
 // migrationOf is how guests come to and leave the host.

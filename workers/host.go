@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -33,6 +34,8 @@ type HostConfig struct {
 	// Heartbeat is the time between two; 0 is 10 s (report_interval of Nova).
 	Heartbeat time.Duration
 	Hosts     []HostSpec
+	// Fleet are hosts besides that come and go; nil is none.
+	Fleet *Fleet
 	// Steps counts steps; nil doesn't.
 	Steps *StepMetrics
 	Log   *slog.Logger
@@ -40,10 +43,12 @@ type HostConfig struct {
 
 // HostSpec is one host of the process.
 type HostSpec struct {
-	Name             string
+	Name string
+	// ID is the host's if it has one elsewhere; empty draws one at the first start.
+	ID               string
 	StateDir         string
 	AvailabilityZone string
-	// Driver names what Open opens: "libvirt" or "simulated".
+	// Driver names what Open opens: "libvirt", "simulated" or "ironic".
 	Driver string
 	Open   OpenDriver
 	// LinkListen is where the host serves reads; empty is a free port of the
@@ -96,6 +101,9 @@ func Host(ctx context.Context, cfg HostConfig) error {
 			}
 		})
 	}
+	if cfg.Fleet != nil {
+		wg.Go(func() { cfg.Fleet.follow(ctx, cfg, transport) })
+	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
@@ -118,7 +126,7 @@ type host struct {
 // runHost is the life of a host: it says who it is, pays what it owes, serves
 // its queue, and says that it lives.
 func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.RoundTripper) (err error) {
-	identity, err := hostlink.OpenIdentity(spec.StateDir)
+	identity, err := hostlink.OpenIdentity(spec.StateDir, spec.ID)
 	if err != nil {
 		return err
 	}
@@ -336,7 +344,7 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 	r := hostlink.Report{
 		Incarnation: h.identity.Incarnation, Uptime: up,
 		VCPUs: inventory.VCPUs, MemoryMB: inventory.MemoryMB, DiskGB: inventory.DiskGB, Details: inventory.Details,
-		NUMA: h.Cells.Apply(inventory.NUMA), Devices: h.Lent.Of(inventory.Devices), Resources: h.has.Inventories, Traits: h.has.Traits,
+		NUMA: h.Cells.Apply(inventory.NUMA), Devices: h.Lent.Of(inventory.Devices), Resources: h.resources(inventory), Traits: h.has.Traits,
 		Guests: make([]hostlink.Guest, len(guests)), Steps: Steps(HostRole),
 	}
 	if r.NUMA != nil {
@@ -346,6 +354,16 @@ func (h *host) report(ctx context.Context) (hostlink.Report, error) {
 		r.Guests[i] = hostlink.Guest{ServerID: g.ServerID, PowerState: g.PowerState, Generation: h.activities.Generation(g.ServerID)}
 	}
 	return r, nil
+}
+
+// resources are those that the host has by itself, and those that its operator says.
+func (h *host) resources(has libvirt.Inventory) map[string]provider.Inventory {
+	all := maps.Clone(has.Resources)
+	if all == nil {
+		return h.has.Inventories
+	}
+	maps.Copy(all, h.has.Inventories)
+	return all
 }
 
 // driverSilent keeps a driver's error from being taken for the API's.

@@ -40,15 +40,18 @@ const deadline = testenv.Patience
 
 // registry is a hostlink.Registry that remembers what it was told.
 type registry struct {
-	mu      sync.Mutex
-	debts   []hostlink.Debt
-	refuse  error           // what a heartbeat is answered
-	ids     map[string]bool // hosts that have registered
-	reg     []hostlink.Registration
-	beats   []hostlink.Report
-	paid    []string
-	onPaid  func()
-	changed *sync.Cond
+	mu     sync.Mutex
+	debts  []hostlink.Debt
+	refuse error           // what a heartbeat is answered
+	ids    map[string]bool // hosts that have registered
+	reg    []hostlink.Registration
+	beats  []hostlink.Report
+	paid   []string
+	left   []string // hosts that have taken leave
+	// refuseLeave is what they are answered.
+	refuseLeave error
+	onPaid      func()
+	changed     *sync.Cond
 }
 
 func newRegistry() *registry {
@@ -84,6 +87,14 @@ func (r *registry) Paid(_ context.Context, _, operationID string, seq int) error
 	}
 	r.changed.Broadcast()
 	return nil
+}
+
+func (r *registry) Leave(_ context.Context, hostID string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = append(r.left, hostID)
+	r.changed.Broadcast()
+	return r.refuseLeave
 }
 
 // wait blocks until what holds; it looks again when the registry changes, and from
@@ -232,7 +243,7 @@ func lifeWorkflow(ctx workflow.Context, j job) (states []int, err error) {
 // identity makes the host's identity ahead of its first start.
 func identity(t *testing.T, stateDir string) string {
 	t.Helper()
-	id, err := hostlink.OpenIdentity(stateDir)
+	id, err := hostlink.OpenIdentity(stateDir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +379,7 @@ func TestStaleHostStops(t *testing.T) {
 func TestOneProcessPerStateDir(t *testing.T) {
 	t.Parallel()
 	s, dir := newSite(t), t.TempDir()
-	id, err := hostlink.OpenIdentity(dir)
+	id, err := hostlink.OpenIdentity(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

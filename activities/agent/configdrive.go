@@ -4,16 +4,9 @@ package agent
 // instance_info says, as a ramdisk takes it.
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/iso"
@@ -23,9 +16,6 @@ import (
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
-
-// maxDrive is what fits into the partition of a config drive.
-const maxDrive = 64 << 20
 
 // wholeDisk is where the node's row has that its image is a whole disk's, from when it was
 // written on, and rootUUID which file system of its is the root, if anybody knows.
@@ -136,7 +126,7 @@ func (s *session) imageFile(ctx context.Context, instance nodes.Info) (*openstac
 var driveFiles = map[string]string{"meta_data": "meta_data.json", "network_data": "network_data.json", "user_data": "user_data", "vendor_data": "vendor_data2.json"}
 
 // drive makes a config drive, gzipped and in base64. Errors: Invalid, it is too large.
-func (s *session) drive(of *pyjson.Object) (text string, err error) {
+func (s *session) drive(of *pyjson.Object) (string, error) {
 	meta := &pyjson.Object{}
 	if given, ok := of.Get("meta_data"); ok {
 		if object, ok := given.(*pyjson.Object); ok {
@@ -169,32 +159,5 @@ func (s *session) drive(of *pyjson.Object) (text string, err error) {
 			files["openstack/"+version+"/"+name] = iso.Source{Content: content}
 		}
 	}
-	dir, err := os.MkdirTemp("", "drive")
-	if err != nil {
-		return "", fmt.Errorf("config drive: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	name := filepath.Join(dir, "drive.iso")
-	if err := iso.Write(name, iso.Image{Label: iso.ConfigDrive, Files: files}); err != nil {
-		return "", err
-	}
-	return pack(name)
-}
-
-func pack(name string) (text string, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", fmt.Errorf("config drive: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	var packed bytes.Buffer
-	to := gzip.NewWriter(&packed)
-	n, err := io.Copy(to, io.LimitReader(f, maxDrive+1))
-	if err := errors.Join(err, to.Close()); err != nil {
-		return "", fmt.Errorf("config drive: %w", err)
-	}
-	if n > maxDrive {
-		return "", faults.New(faults.Invalid, "ConfigDriveTooLarge", "the config drive is larger than %d MiB", maxDrive>>20)
-	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+	return iso.Packed(iso.Image{Label: iso.ConfigDrive, Files: files})
 }

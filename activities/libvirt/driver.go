@@ -9,6 +9,7 @@ import (
 
 	"holdfast.dev/internal/numa"
 	"holdfast.dev/internal/pci"
+	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/servers"
 	"holdfast.dev/internal/steps"
 )
@@ -147,6 +148,8 @@ type Inventory struct {
 	NUMA *numa.Host
 	// Devices are on its PCI buses.
 	Devices []pci.Device
+	// Resources are other classes of which the host has some, by itself.
+	Resources map[string]provider.Inventory
 	// Details are CPU model, features, versions and the like: opaque, an object.
 	Details json.RawMessage
 }

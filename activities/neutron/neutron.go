@@ -140,7 +140,9 @@ func (a *Activities) Allocate(ctx context.Context, in steps.AllocateIn) (steps.A
 	if err := t.allocate(ctx); err != nil {
 		return out, err
 	}
-	out.Ports = len(t.rows)
+	if t.host.Driver != compute.DriverIronic { // of whose ports Neutron tells nobody
+		out.Ports = len(t.rows)
+	}
 	if in.Position != nil && len(t.rows) == 1 {
 		out.PortID = t.rows[0].PortID
 	}

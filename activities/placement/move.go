@@ -53,8 +53,14 @@ func (a *Activities) claimMoveIn(ctx context.Context, tx store.Tx, in steps.Move
 			return out, nil, err
 		}
 	}
+	if err := movable(ctx, tx, server.HostID); err != nil {
+		return out, nil, err
+	}
 	will := migration.Resized(server, steps.NewSize)
 	host, err := a.target(ctx, tx, in, since, will, ledger)
+	if err == nil {
+		err = movable(ctx, tx, host.ID)
+	}
 	if err != nil {
 		return out, nil, err
 	}
@@ -92,6 +98,16 @@ func (a *Activities) runs(h *compute.Host) error {
 		return unheard(h.Name)
 	}
 	return faults.New(faults.Invalid, "ComputeServiceUnavailable", "Compute service of %s is unavailable at this time.", h.Name)
+}
+
+// movable says whether servers can leave a host, or come to one that they were not built on:
+// a node is the whole of its server. Errors: Invalid (code NotSupportedByDriver).
+func movable(ctx context.Context, tx store.Tx, hostID string) error {
+	host, err := compute.GetHost(ctx, tx, hostID)
+	if err == nil && host.Driver == compute.DriverIronic {
+		err = faults.New(faults.Invalid, steps.CodeNotSupported, "Servers on nodes of the bare metal service can't be moved or resized.")
+	}
+	return err
 }
 
 // claimed checks the fence and looks whether the attempt has its claim.

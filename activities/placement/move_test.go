@@ -159,3 +159,28 @@ func TestWhereAMoveGoes(t *testing.T) {
 		})
 	}
 }
+
+// A server on a node doesn't leave it, and none comes to one that it wasn't built on.
+func TestNothingMovesFromOrToANode(t *testing.T) {
+	t.Parallel()
+	for _, from := range []bool{true, false} {
+		w := newWorld(t)
+		_, f := w.building()
+		home, _ := w.moving(f)
+		node := computetest.AddHost(t, w.db, "other", computetest.Room)
+		if from {
+			node = home
+		}
+		if _, err := w.db.Pool.Exec(t.Context(), `UPDATE compute.hosts SET driver = $2 WHERE id = $1`, node, compute.DriverIronic); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.placement.ClaimMove(t.Context(), steps.MoveClaimIn{Fence: f, Attempt: 1})
+		if err == nil || faults.As(err).Code != steps.CodeNotSupported {
+			t.Errorf("from a node %v: %v", from, err)
+		}
+		if got := w.claims(); len(got) != 1 || got[home] == "" {
+			t.Errorf("from a node %v: the room is %v", from, got)
+		}
+		computetest.CheckSums(t, w.db)
+	}
+}

@@ -129,6 +129,9 @@ func (a *Activities) claimIn(ctx context.Context, tx store.Tx, in steps.ClaimIn,
 		}
 	}
 	host, err := a.choose(ctx, tx, since, server, append(left(ledger), in.Exclude...), seed(in))
+	if err == nil && op.Kind == operations.ServerEvacuate {
+		err = movable(ctx, tx, host.ID)
+	}
 	if err != nil {
 		return out, nil, err
 	}

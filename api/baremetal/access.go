@@ -4,6 +4,7 @@ package baremetal
 
 import (
 	"cmp"
+	"maps"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
@@ -13,11 +14,24 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// wording gives the rules' refusals the original's text.
-type wording struct{ rest.Enforcer }
+// rules are the service's: they know the project of services, and refuse in the original's
+// words.
+type rules struct {
+	rest.Enforcer
+	// services is the name of the project whose services may do to every node what the
+	// rules let them; empty is none.
+	services string
+}
 
 // Check implements rest.Enforcer.
-func (w wording) Check(creds policy.Credentials, rule string, target map[string]any) error {
+func (w rules) Check(creds policy.Credentials, rule string, target map[string]any) error {
+	if w.services != "" {
+		if target == nil {
+			target = policy.OwnTarget(&creds)
+		}
+		target = maps.Clone(target)
+		target["config.service_project_name"] = w.services
+	}
 	err := w.Enforcer.Check(creds, rule, target)
 	if faults.Is(err, faults.Forbidden) {
 		return faults.Wrap(err, faults.Forbidden, "HTTPForbidden", "Access was denied to the following resource: %s", rule)

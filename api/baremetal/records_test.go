@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"holdfast.dev/api/baremetal"
 )
 
 func TestRecordsOfNodes(t *testing.T) {
@@ -119,5 +121,23 @@ func TestVIFs(t *testing.T) {
 	c.play(step{"alice", v, "DELETE", "/v1/nodes/n/vifs/b", ``, 204, ""})
 	if n, off := vifs("n"), vifs("off"); n != "[map[id:c] map[id:a]]" || off != "[]" {
 		t.Errorf("%s %s", n, off)
+	}
+}
+
+// A service of the project of services works with every node, of any other with none.
+func TestServices(t *testing.T) {
+	t.Parallel()
+	for project, all := range map[string]bool{"services": true, "others": false, "": false} {
+		c := newCloudWith(t, func(a *baremetal.API) { a.ServiceProject = project })
+		c.play(step{"alice", "1.46", "POST", "/v1/nodes", `{"driver": "fake-hardware", "name": "n"}`, 201, ""})
+		nodes := c.ask("nova", "1.46", "GET", "/v1/nodes", "").body["nodes"].([]any)
+		if (len(nodes) == 1) != all {
+			t.Errorf("with %q it sees %v", project, nodes)
+		}
+		patch := step{"nova", "1.46", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/instance_uuid", "value": "8a94ea4e-6d6c-4d21-b0d8-2f2f0e9ee4c1"}]`, 404, "Node n could not be found."}
+		if all {
+			patch.status, patch.fault = 200, ""
+		}
+		c.play(patch)
 	}
 }

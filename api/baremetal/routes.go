@@ -25,6 +25,9 @@ type API struct {
 	DB *store.DB
 	// Policy holds the service's rules (schemas/policies/baremetal.yaml).
 	Policy rest.Enforcer
+	// ServiceProject is the name of the project whose services the rules favour; empty is
+	// none.
+	ServiceProject string
 	// Secrets seals what nodes' BMCs and instances are entered with.
 	Secrets *secrets.Box
 	// Hardware is what nodes can be.
@@ -76,7 +79,7 @@ func (a *API) Service() *rest.Service {
 		RequestIDHeader: "Openstack-Request-Id",
 		Versions:        &Versions,
 		Faults:          ironicFaults,
-		Policy:          wording{a.Policy},
+		Policy:          rules{a.Policy, a.ServiceProject},
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
 		Finite:          true,

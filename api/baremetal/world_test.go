@@ -132,6 +132,7 @@ func newCloudWith(t *testing.T, ready func(*baremetal.API), types ...string) *cl
 			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"admin"}},
 			"member": {UserID: "member", ProjectID: "a11ce", Roles: []string{"member"}},
 			"bob":    {UserID: "bob", ProjectID: "b0b", Roles: []string{"admin"}},
+			"nova":   {UserID: "nova", ProjectID: "5e57", ProjectName: "services", Roles: []string{"service"}},
 		}),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MaxBody: 1 << 20, Timeout: time.Minute, PublicURL: "http://localhost",
 	}, api.Service())

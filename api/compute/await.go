@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
 )
 
 // waitsFor is how long a request waits for its operation; what lasts longer goes on
@@ -23,6 +24,7 @@ var failures = map[string]faults.Kind{
 	"InvalidVolume": faults.Invalid, "PortNotUsable": faults.Invalid, "PortRequiresFixedIP": faults.Invalid, "InvalidIpForNetwork": faults.Invalid,
 	"NoMoreFixedIps": faults.Invalid, "NoValidHost": faults.Invalid, "UnableToMigrateToSelf": faults.Invalid, "MigrationPreCheckError": faults.Invalid,
 	"InvalidLocalStorage": faults.Invalid, "InvalidSharedStorage": faults.Invalid, "HypervisorUnavailable": faults.Invalid, "HostDown": faults.Invalid,
+	steps.CodeNotSupported: faults.Invalid,
 	"InstanceInvalidState": faults.Conflict, "InstanceNotRunning": faults.Conflict, "PortInUse": faults.Conflict, "FixedIpAlreadyInUse": faults.Conflict,
 	"Cancelled": faults.Conflict, "Superseded": faults.Conflict,
 	"PortLimitExceeded": faults.OverLimit, "OverQuota": faults.OverLimit,

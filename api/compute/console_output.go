@@ -6,6 +6,7 @@ package compute
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -48,6 +49,9 @@ func (a *API) consoleOutput(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	log, err := a.Consoles.Console(r.Context(), host.ID, host.LinkAddress, server.ID, -1)
+	if unserved(err) {
+		return nil, rest.NewFault(http.StatusNotImplemented, "Unable to get console log, functionality not implemented")
+	}
 	if faults.Is(err, faults.NotFound) {
 		return nil, faults.New(faults.NotFound, "ConsoleNotAvailable", "Guest does not have a console available.")
 	}
@@ -56,6 +60,9 @@ func (a *API) consoleOutput(r *rest.Request) (*rest.Response, error) {
 	}
 	return rest.JSON(map[string]string{"output": lastLines(printableLog(log), asked.Length)}), nil
 }
+
+// unserved says that a host's driver has no such thing to read.
+func unserved(err error) bool { return err != nil && faults.As(err).Code == steps.CodeNotSupported }
 
 // lastLines is the end of a log, as many lines of it as were asked for; all for
 // none, null and -1.

@@ -32,6 +32,9 @@ func (a *API) showDiagnostics(r *rest.Request) (*rest.Response, error) {
 	if faults.Is(err, faults.NotFound) {
 		return nil, faults.New(faults.NotFound, "InstanceNotFound", "Instance %s could not be found.", server.ID)
 	}
+	if unserved(err) {
+		return nil, notSupported()
+	}
 	if err != nil {
 		return nil, err
 	}

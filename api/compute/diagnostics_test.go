@@ -1,10 +1,13 @@
 package compute_test
 
 import (
+	"context"
 	"testing"
 
 	compute "holdfast.dev/api/compute"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/servers"
+	"holdfast.dev/internal/steps"
 )
 
 func TestDiagnostics(t *testing.T) {
@@ -51,4 +54,29 @@ func TestDiagnosticsOfOneThatIsOff(t *testing.T) {
 		c.play(step{"root", version, "GET", "/servers/" + id + "/diagnostics", "", 409,
 			conflict("Cannot 'get_diagnostics' instance " + id + " while it is in power state shutdown")})
 	}
+}
+
+// metal is what the host of a server that is a whole machine says.
+type metal struct{ console }
+
+func (metal) Console(context.Context, string, string, string, int) ([]byte, error) {
+	return nil, faults.New(faults.Invalid, steps.CodeNotSupported, "none")
+}
+
+func (metal) Diagnostics(context.Context, string, string, string) (servers.Diagnostics, error) {
+	return servers.Diagnostics{}, faults.New(faults.Invalid, steps.CodeNotSupported, "none")
+}
+
+// Where the driver has no such thing, the original hasn't implemented it.
+func TestWhatADriverCantRead(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t, func(a *compute.API) { a.Consoles = metal{} })
+	c.addHost()
+	id := c.create("alice", "web")
+	c.settle(id, "active")
+	c.play(
+		step{"root", "2.1", "GET", "/servers/" + id + "/diagnostics", "", 501, fault("notImplemented", "501", "The requested functionality is not supported.")},
+		step{"alice", "2.1", "POST", "/servers/" + id + "/action", `{"os-getConsoleOutput": {}}`, 501,
+			fault("notImplemented", "501", "Unable to get console log, functionality not implemented")},
+	)
 }

@@ -38,6 +38,7 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		"api.listen":                                c.at.host("compute"),
 		"compute.host_down_after":                   "20s",
 		"compute.allow_resize_to_same_host":         c.Hosts == 1,
+		"baremetal.service_project":                 serviceProject,
 		"baremetal.enabled_hardware_types":          []string{"fake-hardware", "ipmi", "manual-management", "redfish"},
 		"baremetal.enabled_rescue_interfaces":       []string{"agent", "no-rescue"},
 		"baremetal.enabled_inspect_interfaces":      []string{"agent", "no-inspect", "redfish"},
@@ -85,15 +86,29 @@ func (c *cloud) startHoldfast(ctx context.Context) error {
 		processes = append(processes, launch.HoldfastOptions{Name: "host", Args: []string{"worker", "--role", "host", "--hosts", fmt.Sprint(c.Hosts)}})
 	}
 	if c.Machines > 0 {
-		processes = append(processes, launch.HoldfastOptions{Name: "conductor", Args: []string{"worker", "--role", "conductor"}})
+		processes = append(processes, launch.HoldfastOptions{Name: "conductor", Args: []string{"worker", "--role", "conductor"}},
+			launch.HoldfastOptions{Name: "nodes", Args: []string{"worker", "--role", "host"}})
 	}
 	for _, o := range processes {
 		o.Config, o.Telemetry = config, c.at.host("telemetry-"+o.Name)
+		if o.Name == "nodes" {
+			if o.Config, err = c.nodesConfig(settings); err != nil {
+				return err
+			}
+		}
 		if err := c.startRole(ctx, o, nil); err != nil {
 			return err
 		}
 	}
 	return c.startHosts(ctx, settings)
+}
+
+// nodesConfig writes that of the host worker whose hosts are nodes: it stands beside
+// another one on the machine.
+func (c *cloud) nodesConfig(settings map[string]any) (string, error) {
+	own, file := maps.Clone(settings), c.path("nodes.yaml")
+	own["host.driver"], own["host.state_dir"], own["telemetry.host_listen"] = "ironic", c.path("nodes"), c.at.host("telemetry-nodes")
+	return file, launch.WriteConfig(file, own)
 }
 
 // startHosts starts a worker on each of several hosts. One that comes back may

@@ -30,7 +30,8 @@ type Options struct {
 	// with a libvirtd each (package hosts); it has at most hosts.Max.
 	Hosts int
 	// Machines is how many simulated machines there are for the bare metal service, with
-	// a conductor that works on them; none has neither.
+	// a conductor that works on them, and a host worker that builds servers on their nodes;
+	// none has none of that.
 	Machines int
 	// Ports are other than the table's, by name.
 	Ports map[string]int
@@ -83,6 +84,7 @@ var portTable = []Port{
 	{"telemetry-control", 9175, "the same of the control worker"},
 	{"telemetry-host", 9176, "the same of the host worker"},
 	{"telemetry-conductor", 9177, "the same of the conductor (--baremetal)"},
+	{"telemetry-nodes", 9178, "the same of the host worker whose hosts are nodes (--baremetal)"},
 	{"redfish", 8778, "Redfish of the simulated machines (--baremetal)"},
 	{"boot", 8779, "boot images, for the machines (--baremetal)"},
 	{"parts", 8780, "what boot images are made of, and an image to deploy (--baremetal)"},

@@ -4,6 +4,7 @@ package cloud
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast.dev/internal/store"
@@ -18,6 +19,11 @@ var flavors = []compute.Flavor{
 	{ID: "2", Name: "m1.small", VCPUs: 1, MemoryMB: 2048, RootGB: 20},
 	{ID: "3", Name: "m1.medium", VCPUs: 2, MemoryMB: 4096, RootGB: 40},
 }
+
+// metal is of servers that are a whole machine: all that they ask for is one of its
+// resource class.
+var metal = compute.Flavor{ID: "100", Name: "baremetal", VCPUs: 4, MemoryMB: 8192, RootGB: 10, ExtraSpecs: map[string]string{
+	"resources:CUSTOM_BAREMETAL": "1", "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0"}}
 
 // seed fills the cloud. What there is already stays as it is.
 func (c *cloud) seed(ctx context.Context) error {
@@ -52,8 +58,12 @@ func (c *cloud) seedFlavors(ctx context.Context) error {
 	if err != nil || len(there) > 0 {
 		return err
 	}
+	all := flavors
+	if c.Machines > 0 {
+		all = append(slices.Clip(all), metal)
+	}
 	return db.InTx(ctx, func(tx store.Tx) error {
-		for _, f := range flavors {
+		for _, f := range all {
 			f.RXTXFactor, f.Public = 1, true
 			if err := compute.UpsertFlavor(ctx, tx, &f); err != nil {
 				return err

@@ -63,6 +63,8 @@ type API struct {
 // Baremetal is what the bare metal service does by configuration.
 type Baremetal struct {
 	PolicyFile string `koanf:"policy_file"`
+	// ServiceProject is that of services which may work with every node.
+	ServiceProject string `koanf:"service_project"`
 	// EnabledHardwareTypes are what nodes may be.
 	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
 	// EnabledRescueInterfaces are what they may be rescued by.

@@ -77,6 +77,7 @@ var keys = []Key{
 	{"orchestration.resource_types", "", "Folder with types of resources beside those of Holdfast, a YAML file each: see [resource-types.md](resource-types.md)."},
 
 	{"baremetal.policy_file", "", "Policy file of the bare metal service, YAML; its rules stand on top of the defaults, and it is read again when it changes."},
+	{"baremetal.service_project", "", "Name of the project whose users with the role service may do to every node what the default rules let services, as building servers on nodes needs; empty for none (rbac_service_project_name, with rbac_service_role_elevated_access)."},
 	{"baremetal.enabled_hardware_types", []any{"ipmi", "redfish"}, "Hardware types that nodes may have: fake-hardware, ipmi, manual-management, redfish (enabled_hardware_types)."},
 	{"baremetal.enabled_rescue_interfaces", []any{"no-rescue"}, "Rescue interfaces that nodes may have: agent, no-rescue (enabled_rescue_interfaces)."},
 	{"baremetal.enabled_inspect_interfaces", []any{"no-inspect", "redfish"}, "Inspect interfaces that nodes may have: agent, no-inspect, redfish (enabled_inspect_interfaces)."},
@@ -157,7 +158,7 @@ var keys = []Key{
 
 	{"host.name", "", "Name of this host; empty takes the machine's."},
 	{"host.state_dir", "", "Folder in which a host keeps its identity and, with the simulated driver, its guests."},
-	{"host.driver", "libvirt", "What runs guests: libvirt or simulated."},
+	{"host.driver", "libvirt", "What runs guests: libvirt, simulated, or ironic, with which each node of the bare metal service is a host (needs openstack.*)."},
 	{"host.link_listen", "127.0.0.1:0", "Address on which a host serves reads to the API, which is told it: no 0.0.0.0, and a name that resolves to this machine will do. Port 0 takes a free one."},
 	{"host.libvirt_socket", "/run/libvirt/libvirt-sock", "Where this host's libvirtd listens."},
 	{"host.image_cache_gb", 20, "Room for images that no guest on the host uses at the moment, in GiB."},

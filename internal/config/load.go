@@ -167,7 +167,7 @@ func (c *Config) check() error {
 		name, value string
 		of          []string
 	}{
-		{"host.driver", c.Host.Driver, []string{"libvirt", "simulated"}},
+		{"host.driver", c.Host.Driver, []string{"libvirt", "simulated", "ironic"}},
 		{"host.live_migration_timeout_action", c.Host.LiveMigrationTimeoutAction, []string{"abort", "force_complete"}},
 		{"inspection.add_ports", c.Inspection.AddPorts, []string{"all", "active", "pxe", "disabled"}},
 		{"inspection.keep_ports", c.Inspection.KeepPorts, []string{"all", "present", "added"}},

@@ -72,6 +72,12 @@ func (c *Client) Paid(ctx context.Context, d Debt) error {
 	return err
 }
 
+// Leave says that the host is no more. Errors: Conflict, it has servers yet.
+func (c *Client) Leave(ctx context.Context) error {
+	_, err := c.post(ctx, "leave", struct{}{})
+	return err
+}
+
 func (c *Client) post(ctx context.Context, what string, body any) (Answer, error) {
 	var answer Answer
 	data, err := json.Marshal(body)

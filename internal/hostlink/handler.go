@@ -23,6 +23,8 @@ type Registry interface {
 	Heartbeat(ctx context.Context, hostID string, r Report) (Answer, error)
 	// Paid takes note that the host has paid a debt. Said twice is fine.
 	Paid(ctx context.Context, hostID, operationID string, seq int) error
+	// Leave forgets the host. Said twice is fine. Errors: Conflict, it has servers yet.
+	Leave(ctx context.Context, hostID string) error
 }
 
 const (
@@ -42,6 +44,7 @@ func Handler(key Key, registry Registry, servers Servers) http.Handler {
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/register", h.serve(h.register))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/heartbeat", h.serve(h.heartbeat))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/debts/{operation}/{seq}/paid", h.serve(h.paid))
+	mux.HandleFunc("POST "+Prefix+"hosts/{host}/leave", h.serve(h.leave))
 	if servers != nil {
 		for what, read := range serverReads {
 			mux.HandleFunc("GET "+Prefix+"servers/{server}/"+what, h.serverRead(read))
@@ -120,6 +123,10 @@ func (r Report) check() error {
 		return faults.New(faults.Invalid, "InvalidReport", "incarnation is at least 1, and no capacity is negative")
 	}
 	return nil
+}
+
+func (h handler) leave(ctx context.Context, hostID string, _ *http.Request) (any, error) {
+	return struct{}{}, h.registry.Leave(ctx, hostID)
 }
 
 func (h handler) paid(ctx context.Context, hostID string, r *http.Request) (any, error) {

@@ -160,6 +160,11 @@ func (r *told) Paid(_ context.Context, hostID, operationID string, seq int) erro
 	return r.err
 }
 
+func (r *told) Leave(_ context.Context, hostID string) error {
+	r.got = append(r.got, hostID)
+	return r.err
+}
+
 func TestBothSides(t *testing.T) {
 	t.Parallel()
 	key, hostID := newKey(t), uuid.NewString()
@@ -184,7 +189,10 @@ func TestBothSides(t *testing.T) {
 	if err := client.Paid(ctx, registry.answer.Debts[0]); err != nil {
 		t.Errorf("paid: %v", err)
 	}
-	want := []any{hostID, registration, hostID, report, hostID, "server/a/build/b", 3}
+	if err := client.Leave(ctx); err != nil {
+		t.Errorf("leave: %v", err)
+	}
+	want := []any{hostID, registration, hostID, report, hostID, "server/a/build/b", 3, hostID}
 	if !reflect.DeepEqual(registry.got, want) {
 		t.Errorf("the registry was told %+v, want %+v", registry.got, want)
 	}
@@ -373,7 +381,7 @@ func TestIdentity(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	open := func() *Identity {
 		t.Helper()
-		id, err := OpenIdentity(dir)
+		id, err := OpenIdentity(dir, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +391,7 @@ func TestIdentity(t *testing.T) {
 	if uuid.Validate(first.ID) != nil || first.Incarnation != 1 {
 		t.Errorf("first start: %+v", first)
 	}
-	if _, err := OpenIdentity(dir); !errors.Is(err, statedir.ErrLocked) {
+	if _, err := OpenIdentity(dir, ""); !errors.Is(err, statedir.ErrLocked) {
 		t.Errorf("a second process: %v, want locked", err)
 	}
 	if err := first.Close(); err != nil {
@@ -396,12 +404,20 @@ func TestIdentity(t *testing.T) {
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := OpenIdentity(dir, uuid.NewString()); err == nil || errors.Is(err, statedir.ErrLocked) {
+		t.Errorf("another host's folder: %v", err)
+	}
+	given := uuid.NewString()
+	third, err := OpenIdentity(filepath.Join(t.TempDir(), "given"), given)
+	if err != nil || third.ID != given || third.Close() != nil {
+		t.Errorf("a host with an id: %+v, %v", third, err)
+	}
 	for _, text := range []string{"", "{", `{"id":"x","incarnation":3}`, `{"incarnation":3}`, `{"id":"` + first.ID + `"}`} {
 		if err := os.WriteFile(filepath.Join(dir, "identity.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // the lock is given back
-			if _, err := OpenIdentity(dir); err == nil || errors.Is(err, statedir.ErrLocked) {
+			if _, err := OpenIdentity(dir, ""); err == nil || errors.Is(err, statedir.ErrLocked) {
 				t.Errorf("identity %q: %v", text, err)
 			}
 		}

@@ -3,6 +3,7 @@ package hostlink
 // Who a host is.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,13 +30,14 @@ type Identity struct {
 }
 
 // OpenIdentity locks the state folder, makes the identity at the first start,
-// and counts this one. statedir.ErrLocked: another process is this host.
-func OpenIdentity(stateDir string) (*Identity, error) {
+// and counts this one. A host that has an id elsewhere gives it; an empty one is drawn
+// at the first start. statedir.ErrLocked: another process is this host.
+func OpenIdentity(stateDir, given string) (*Identity, error) {
 	lock, err := statedir.Acquire(stateDir)
 	if err != nil {
 		return nil, fmt.Errorf("host identity: %w", err)
 	}
-	id, err := count(stateDir)
+	id, err := count(stateDir, given)
 	if err != nil {
 		return nil, fmt.Errorf("host identity: %w", errors.Join(err, lock.Release()))
 	}
@@ -43,14 +45,17 @@ func OpenIdentity(stateDir string) (*Identity, error) {
 	return id, nil
 }
 
-func count(stateDir string) (*Identity, error) {
+func count(stateDir, given string) (*Identity, error) {
 	if err := statedir.Sweep(stateDir); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(stateDir, "identity.json")
-	id, err := known(path)
+	id, err := known(path, given)
 	if err != nil {
 		return nil, err
+	}
+	if given != "" && id.ID != given {
+		return nil, fmt.Errorf("%s is of host %s, not of %s", path, id.ID, given)
 	}
 	id.Incarnation++
 	id.Instance = uuid.NewString()
@@ -63,10 +68,10 @@ func count(stateDir string) (*Identity, error) {
 
 // known reads the identity, or makes one where there is none. A damaged file
 // is an error: a host with a new id would leave its guests to nobody.
-func known(path string) (*Identity, error) {
+func known(path, given string) (*Identity, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Identity{ID: uuid.NewString()}, nil
+		return &Identity{ID: cmp.Or(given, uuid.NewString())}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -84,6 +84,20 @@ func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int
 	})
 }
 
+// Leave forgets the host. Errors: Conflict, servers or claims are on it.
+func (r *Registry) Leave(ctx context.Context, hostID string) error {
+	return r.db.InTx(ctx, func(tx store.Tx) error {
+		_, err := compute.GetHost(ctx, tx, hostID)
+		if faults.Is(err, faults.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return compute.DeleteHost(ctx, tx, hostID)
+	})
+}
+
 // inventory is what compute.hosts keeps of a report beyond the capacity.
 type inventory struct {
 	Details   json.RawMessage               `json:"details,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
+	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
 )
 
@@ -118,5 +119,32 @@ func TestHeartbeat(t *testing.T) {
 	}
 	if err := r.Paid(t.Context(), id, "server/x/build/y", 1); !faults.Is(err, faults.NotFound) {
 		t.Errorf("a debt that is none: %v, want not found", err)
+	}
+}
+
+// A host that is no more is forgotten, unless something is on it.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	r, db := open(t)
+	id := uuid.NewString()
+	if _, err := r.Register(t.Context(), id, registration("a", 1, "x")); err != nil {
+		t.Fatal(err)
+	}
+	server := computetest.AddServer(t, db, "p").ID
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		_, err := compute.ClaimOnHost(t.Context(), tx, server, id, "op", compute.Claim{})
+		return err
+	})
+	if err := r.Leave(t.Context(), id); code(err) != "HostInUse" {
+		t.Errorf("with a claim: %v", err)
+	}
+	computetest.InTx(t, db, func(tx store.Tx) error { return compute.ReleaseClaim(t.Context(), tx, server, id, false) })
+	for range 2 {
+		if err := r.Leave(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := compute.GetHost(t.Context(), db.Pool, id); !faults.Is(err, faults.NotFound) {
+		t.Errorf("afterwards: %v", err)
 	}
 }

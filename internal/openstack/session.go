@@ -57,6 +57,11 @@ func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, erro
 	return s.client(ctx, "", "network", keystone.NewNetworkV2)
 }
 
+// BareMetal gives a client of Ironic v1. Errors: Unavailable.
+func (s *Session) BareMetal(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.client(ctx, "", "bare metal", keystone.NewBareMetalV1)
+}
+
 // Volume gives a client of Cinder v3 that acts in a project: what it makes is
 // the project's and counts in its quota. The service user needs the roles member
 // and service there, by inheritance from the domain for example. Errors:

@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 
 	"holdfast.dev/internal/faults"
 )
@@ -74,6 +75,15 @@ type Have struct {
 
 // custom are names that operators give (placement: os_traits, os_resource_classes).
 var custom = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]{1,248}$`)
+
+// outside is what no custom name has.
+var outside = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// Custom is the custom name of what is called otherwise, as the bare metal service's
+// resource classes are (os_resource_classes.normalize_name).
+func Custom(name string) string {
+	return "CUSTOM_" + strings.ToUpper(outside.ReplaceAllString(name, "_"))
+}
 
 const notCustom = "is no custom name: CUSTOM_ and up to 248 of A-Z, 0-9 and _"
 

@@ -17,10 +17,10 @@ type Capacity struct {
 }
 
 // Fits says whether n more can be promised: together with what is used within
-// (total - reserved) x ratio, and alone no more than the total. It is the check
-// of store/compute.ClaimOnHost.
+// (total - reserved) x ratio, and alone no more than the total; nothing always can. It is
+// the check of store/compute.ClaimOnHost.
 func (c Capacity) Fits(n int64) bool {
-	return n <= c.Total && float64(c.Used+n) <= float64(c.Total-c.Reserved)*c.Ratio
+	return n == 0 || n <= c.Total && float64(c.Used+n) <= float64(c.Total-c.Reserved)*c.Ratio
 }
 
 // Free is what can still be promised.

@@ -46,7 +46,7 @@ func aRequest(t *rapid.T, hosts []Host) Request {
 // takes is the rule said a second time, in the words of the promise.
 func takes(h Host, r Request) bool {
 	room := func(c Capacity, n int64) bool {
-		return n <= c.Total && float64(c.Used)+float64(n) <= c.Ratio*float64(c.Total-c.Reserved)
+		return n == 0 || n <= c.Total && float64(c.Used)+float64(n) <= c.Ratio*float64(c.Total-c.Reserved)
 	}
 	return h.Up && !h.Disabled && !slices.Contains(r.Exclude, h.ID) &&
 		(r.Host == "" || r.Host == h.Name || r.Host == h.ID) &&

@@ -59,6 +59,16 @@ func IsSuperseded(err error) bool {
 	return f != nil && f.Kind == faults.Superseded
 }
 
+// CodeNotSupported is the code of what the driver of a host can't do: nothing has been
+// done, and nothing is wrong with the server.
+const CodeNotSupported = "NotSupportedByDriver"
+
+// IsNotSupported says that a step was refused for that.
+func IsNotSupported(err error) bool {
+	f := Decode(err)
+	return f != nil && f.Code == CodeNotSupported
+}
+
 // IsHostSilent says that no worker of the host took the step in time, or that
 // one took it and was not heard of again.
 func IsHostSilent(err error) bool {

@@ -22,8 +22,9 @@ package server
 //	        state, or none (0) if the host could not be asked. What becomes of
 //	        the vm_state is the original's rule (nova/compute/manager.py):
 //	        suspend, resume and unrescue end in ERROR, a reboot too unless the guest runs,
-//	        the others leave it as it was. A host that is down is no fault of
-//	        the server: its vm_state stays.
+//	        the others leave it as it was. A host that is down, or whose driver
+//	        can't do such a thing at all, is no fault of the server: its vm_state
+//	        stays.
 
 import (
 	"errors"
@@ -102,6 +103,8 @@ func (p power) tell(s *saga.Saga, act func(*saga.Saga, string) (steps.PowerOut, 
 		return nil, err
 	case errors.Is(err, saga.ErrHostDown), steps.IsHostSilent(err):
 		return unknown(), err
+	case steps.IsNotSupported(err):
+		return unchanged(), err
 	}
 	found, unseen := steps.Libvirt.Power(s.Grace(forcePatience), host, steps.PowerIn{Token: s.Token(), Action: steps.PowerObserve})
 	if unseen != nil {

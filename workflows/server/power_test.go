@@ -140,8 +140,9 @@ func TestPowerThatFails(t *testing.T) {
 				change func(*workflowtest.World)
 				row    string
 			}{
-				"the host can't": {func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }, k.row(k.failed(), k.before.PowerState)},
-				"host down":      {func(w *workflowtest.World) { w.Down("host-1") }, k.row(k.before.VMState, 0)},
+				"the host can't":   {func(w *workflowtest.World) { w.Hosts["host-1"].Broken = true }, k.row(k.failed(), k.before.PowerState)},
+				"the driver can't": {func(w *workflowtest.World) { w.Hosts["host-1"].Unable = true }, k.row(k.before.VMState, k.before.PowerState)},
+				"host down":        {func(w *workflowtest.World) { w.Down("host-1") }, k.row(k.before.VMState, 0)},
 			} {
 				if w := workflowtest.Told(t, server.Power, k.as(c.change)); w.Row() != c.row {
 					t.Errorf("%s: the server is %q, want %q", name, w.Row(), c.row)

@@ -454,6 +454,8 @@ func (l libvirt) Power(ctx context.Context, in steps.PowerIn) (steps.PowerOut, e
 		case in.Action == steps.PowerUndoResize, in.Action == steps.PowerKeepResize:
 			h.leaveResize(in.Action)
 			return steps.PowerOut{PowerState: h.Power}, nil
+		case h.Unable:
+			return steps.PowerOut{}, faults.New(faults.Invalid, steps.CodeNotSupported, "no such thing")
 		case h.Broken:
 			return steps.PowerOut{}, faults.New(faults.Unavailable, "DiskFull", "no space left")
 		case l.w.Linger:

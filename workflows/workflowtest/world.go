@@ -126,6 +126,8 @@ type Host struct {
 	// Broken makes every build and every change of power on it fail, as a full
 	// disk would.
 	Broken bool
+	// Unable has its driver know no change of power.
+	Unable bool
 	// FailedBuilds counts the claims that were given back because it failed.
 	FailedBuilds int
 	// Room is for how many servers it has room.

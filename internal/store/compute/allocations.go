@@ -78,7 +78,8 @@ func columns(resources map[string]int64) (classes []string, amounts []int64) {
 // then nothing has changed. The check and the change are one UPDATE, so any
 // number of claims at once can't promise more than there is: what is used and
 // asked together stays within (total - reserved) x ratio, and no single claim
-// asks for more than the total (as the original's placement has it).
+// asks for more than the total (as the original's placement has it). What isn't asked
+// for need not be there.
 //
 // CPUs that a guest is pinned to, devices and other resources are rows of their own:
 // whoever chooses them looks at what is taken under the host's lock (LockParts).
@@ -98,9 +99,9 @@ func ClaimOnHost(ctx context.Context, tx store.Tx, serverID, hostID, operationID
 			UPDATE compute.hosts h SET vcpus_used = vcpus_used + $4, memory_mb_used = memory_mb_used + $5,
 				disk_gb_used = disk_gb_used + $6, servers = servers + 1
 			WHERE h.id = $2 AND NOT EXISTS (SELECT FROM had) AND NOT h.disabled AND NOT h.forced_down
-				AND $4 <= h.vcpus AND h.vcpus_used + $4 <= (h.vcpus - h.reserved_vcpus) * h.cpu_allocation_ratio
-				AND $5 <= h.memory_mb AND h.memory_mb_used + $5 <= (h.memory_mb - h.reserved_memory_mb) * h.ram_allocation_ratio
-				AND $6 <= h.disk_gb AND h.disk_gb_used + $6 <= (h.disk_gb - h.reserved_disk_gb) * h.disk_allocation_ratio
+				AND ($4 = 0 OR $4 <= h.vcpus AND h.vcpus_used + $4 <= (h.vcpus - h.reserved_vcpus) * h.cpu_allocation_ratio)
+				AND ($5 = 0 OR $5 <= h.memory_mb AND h.memory_mb_used + $5 <= (h.memory_mb - h.reserved_memory_mb) * h.ram_allocation_ratio)
+				AND ($6 = 0 OR $6 <= h.disk_gb AND h.disk_gb_used + $6 <= (h.disk_gb - h.reserved_disk_gb) * h.disk_allocation_ratio)
 			RETURNING h.id
 		), row AS (
 			INSERT INTO compute.allocations (consumer_id, server_id, host_id, operation_id, vcpus, memory_mb, disk_gb, numa)

@@ -170,6 +170,11 @@ func TestWhatAHostHasNoRoomFor(t *testing.T) {
 	}{
 		{"everything there is", nil, compute.Room{VCPUs: 8, MemoryMB: 16384, DiskGB: 200}, true},
 		{"what is reserved", nil, compute.Room{VCPUs: 1, MemoryMB: 16385, DiskGB: 1}, false},
+		{"what isn't asked for", func(t *testing.T, id string) {
+			if _, err := db.Pool.Exec(t.Context(), `UPDATE compute.hosts SET vcpus = 0, memory_mb = 0, disk_gb = 0 WHERE id = $1`, id); err != nil {
+				t.Fatal(err)
+			}
+		}, compute.Room{}, true},
 		{"more CPUs than there are, though promised four times", nil, compute.Room{VCPUs: 9, MemoryMB: 1, DiskGB: 1}, false},
 		{"too much disk", nil, compute.Room{VCPUs: 1, MemoryMB: 1, DiskGB: 201}, false},
 		{"a disabled host", func(t *testing.T, id string) {

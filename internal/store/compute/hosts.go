@@ -19,6 +19,9 @@ import (
 // quotas-and-limits.json, service_down_time).
 const DownAfter = 60 * time.Second
 
+// DriverIronic is the driver of hosts that are nodes of the bare metal service.
+const DriverIronic = "ironic"
+
 // Host is a row of compute.hosts.
 type Host struct {
 	// Number is what old microversions name the host by.

@@ -89,9 +89,9 @@ func CheckSums(t testing.TB, db *store.DB) {
 				COALESCE(sum(disk_gb), 0) AS disk_gb, count(*) AS servers
 			FROM compute.allocations a WHERE a.host_id = h.id) a
 		WHERE (h.vcpus_used, h.memory_mb_used, h.disk_gb_used, h.servers) <> (a.vcpus, a.memory_mb, a.disk_gb, a.servers)
-			OR h.vcpus_used > (h.vcpus - h.reserved_vcpus) * h.cpu_allocation_ratio
-			OR h.memory_mb_used > (h.memory_mb - h.reserved_memory_mb) * h.ram_allocation_ratio
-			OR h.disk_gb_used > (h.disk_gb - h.reserved_disk_gb) * h.disk_allocation_ratio`)
+			OR h.vcpus_used > GREATEST((h.vcpus - h.reserved_vcpus) * h.cpu_allocation_ratio, 0)
+			OR h.memory_mb_used > GREATEST((h.memory_mb - h.reserved_memory_mb) * h.ram_allocation_ratio, 0)
+			OR h.disk_gb_used > GREATEST((h.disk_gb - h.reserved_disk_gb) * h.disk_allocation_ratio, 0)`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,111 @@
+package workers_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"holdfast.dev/activities/libvirt"
+	"holdfast.dev/activities/libvirt/simulated"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/steps"
+	"holdfast.dev/workers"
+)
+
+// listed is who is in a fleet.
+type listed struct {
+	mu  sync.Mutex
+	ids []string
+	err error
+}
+
+func (l *listed) set(err error, ids ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids, l.err = ids, err
+}
+
+func (l *listed) specs(context.Context, func(string) bool) ([]workers.HostSpec, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var specs []workers.HostSpec
+	for _, id := range l.ids {
+		specs = append(specs, workers.HostSpec{Name: "host-" + id, ID: id, Driver: "simulated",
+			Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
+				return simulated.New(simulated.Options{StateDir: dir})
+			}})
+	}
+	return specs, l.err
+}
+
+// Hosts of a fleet serve for as long as they are listed, and take leave when they aren't,
+// be it that their process was down at the time. One that can't be let go stays known.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	s, dir, l := newSite(t), t.TempDir(), &listed{}
+	first, second := uuid.NewString(), uuid.NewString()
+	l.set(nil, first, second)
+	run := func() (stop func()) {
+		return background(t, func(ctx context.Context) error {
+			cfg := s.config("", simulated.Options{}, slog.New(slog.DiscardHandler))
+			cfg.Hosts, cfg.Fleet = nil, &workers.Fleet{Dir: dir, List: l.specs}
+			return workers.Host(ctx, cfg)
+		})
+	}
+	has := func(id string) bool {
+		_, err := os.Stat(filepath.Join(dir, id))
+		return err == nil
+	}
+	beats := func(more int) func() bool {
+		var want int
+		return func() bool {
+			if want == 0 {
+				want = len(s.beats) + more
+			}
+			return len(s.beats) >= want
+		}
+	}
+	stop := run()
+	s.wait(t, "both have registered", func() bool { return s.ids[first] && s.ids[second] })
+	var built steps.BuildOut
+	s.get(t, s.start(t, buildWorkflow, job{first, uuid.NewString()}), &built)
+	if built.PowerState != libvirt.Running {
+		t.Errorf("built %+v", built)
+	}
+
+	l.set(faults.New(faults.Unavailable, "Down", "nobody can list them"))
+	s.wait(t, "they go on while nobody can list them", beats(6))
+	if len(s.left) > 0 {
+		t.Errorf("%v left", s.left)
+	}
+	l.set(nil, first)
+	s.wait(t, "the second takes leave", func() bool { return slices.Contains(s.left, second) && !has(second) })
+	if !has(first) {
+		t.Error("the first is gone with it")
+	}
+
+	stop()
+	s.mu.Lock()
+	s.left, s.refuseLeave = nil, faults.New(faults.Conflict, "HostInUse", "there are servers on it")
+	s.mu.Unlock()
+	l.set(nil)
+	stop = run()
+	s.wait(t, "the first asks for leave after a start", func() bool { return slices.Contains(s.left, first) })
+	if !has(first) {
+		t.Error("one with servers isn't known any more")
+	}
+	s.mu.Lock()
+	s.refuseLeave = nil
+	s.mu.Unlock()
+	s.wait(t, "and goes when it may", func() bool { return !has(first) })
+	l.set(nil, first)
+	s.wait(t, "it comes back", func() bool { return has(first) })
+	stop()
+}
