@@ -5,6 +5,7 @@ package baremetal
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,7 @@ func TestTheDevelopmentCloud(t *testing.T) {
 		}
 	})
 	var told struct {
+		Config   string
 		Nodes    string
 		Clouds   string `json:"clouds_yaml"`
 		Instance map[string]string
@@ -52,15 +54,22 @@ func TestTheDevelopmentCloud(t *testing.T) {
 	if err := json.NewDecoder(out).Decode(&told); err != nil {
 		t.Fatalf("holdfast dev --json: %v\n%s", err, &errs)
 	}
-	openstack := func(args ...string) []byte {
-		t.Helper()
+	client := func(user string, args ...string) ([]byte, error) {
 		cmd := exec.Command(venv.Program(t, "clients", "openstack"), args...)
-		cmd.Env = append(os.Environ(), "OS_CLIENT_CONFIG_FILE="+told.Clouds, "OS_CLOUD=admin", "HOME="+t.TempDir())
+		cmd.Env = append(os.Environ(), "OS_CLIENT_CONFIG_FILE="+told.Clouds, "OS_CLOUD="+user, "HOME="+t.TempDir())
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		text, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("%v: %v\n%s%s", args, err, text, &errs)
+			err = fmt.Errorf("%w: %s%s", err, text, &errs)
+		}
+		return text, err
+	}
+	openstack := func(args ...string) []byte {
+		t.Helper()
+		text, err := client("admin", args...)
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
 		}
 		return text
 	}
@@ -93,4 +102,8 @@ func TestTheDevelopmentCloud(t *testing.T) {
 	baremetal("node", "rebuild", "node-2", "--wait", "120")
 	baremetal("node", "rescue", "node-2", "--rescue-password", "s3cret", "--wait", "120")
 	baremetal("node", "undeploy", "node-2", "--wait", "120")
+	builtOn(t, client, "node-2")
+	if text, err := exec.Command(binary, "--config", told.Config, "audit").CombinedOutput(); err != nil {
+		t.Errorf("audit: %v: %s", err, text)
+	}
 }
