@@ -72,6 +72,12 @@ func (w *World) Unexpected(c Call) *World {
 	return w
 }
 
+// CancelledAt has the operation cancelled, by its row and by Temporal, when the call comes.
+func (w *World) CancelledAt(c Call) *World {
+	w.incident = Incident{Do: cancelByBoth, at: c.N}
+	return w
+}
+
 // beyondPatience is how many repeats last longer than patience.
 const beyondPatience = 100
 
