@@ -26,15 +26,25 @@ func TestAnchor43AStarvedConductorDoesNothing(t *testing.T) {
 	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.leases SET until = now() - interval '1 second' WHERE node_uuid = $1`, w.Node.UUID); err != nil {
 		t.Fatal(err)
 	}
+	refused := func(when string) {
+		t.Helper()
+		if err := starved.note(t.Context(), "power/ForceOff"); !faults.Is(err, faults.Unavailable) || faults.As(err).Code != "LeaseLost" {
+			t.Errorf("%s it may send: %v", when, err)
+		}
+		if err := starved.Keep(t.Context()); !faults.Is(err, faults.Unavailable) {
+			t.Errorf("%s it has the lease again: %v", when, err)
+		}
+	}
+	other, err := w.activities(w.DB).open(t.Context(), w.Fence, w.Fence.OperationID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("beside another")
+	other.close(t.Context())
 	if out, err := w.power(provision.PowerOn); err != nil || out.PowerState != string(provision.PowerOn) {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if err := starved.note(t.Context(), "power/ForceOff"); !faults.Is(err, faults.Unavailable) || faults.As(err).Code != "LeaseLost" {
-		t.Errorf("it may send: %v", err)
-	}
-	if err := starved.Keep(t.Context()); !faults.Is(err, faults.Unavailable) {
-		t.Errorf("it has the lease again: %v", err)
-	}
+	refused("after another")
 	starved.close(t.Context())
 	if asked := w.Machine.Asked(); !slices.Equal(asked, []string{"On"}) {
 		t.Errorf("the BMC was asked for %v", asked)
