@@ -21,7 +21,6 @@ import (
 func withMachine(t *testing.T) *cloud.Cloud {
 	t.Helper()
 	return cloud.Start(t, cloud.Options{Hosts: 1, Machines: 1, Config: map[string]any{
-		"baremetal.enabled_rescue_interfaces":  []string{"agent", "no-rescue"},
 		"baremetal.enabled_inspect_interfaces": []string{"agent", "redfish"},
 		"dev.static_tokens": []map[string]any{
 			{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},

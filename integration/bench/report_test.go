@@ -82,13 +82,17 @@ func (r *report) throughput(what string, s *sample) {
 // processor does something n times and says what each took of every process. Unlike
 // rates it hardly depends on what else the machine does.
 func (r *report) processor(what string, c *cloud.Cloud, n int, do func()) {
+	names := cloud.Names
+	if c.BMC != nil {
+		names = append(slices.Clone(names), cloud.Conductor)
+	}
 	before := map[cloud.Name]time.Duration{}
-	for _, name := range cloud.Names {
+	for _, name := range names {
 		before[name] = c.Processor(name)
 	}
 	do()
 	var parts []string
-	for _, name := range cloud.Names {
+	for _, name := range names {
 		each := (c.Processor(name) - before[name]) / time.Duration(n)
 		parts = append(parts, fmt.Sprintf("%s %.1f ms", name, each.Seconds()*1000))
 	}
@@ -97,7 +101,11 @@ func (r *report) processor(what string, c *cloud.Cloud, n int, do func()) {
 
 func (r *report) memory(when string, c *cloud.Cloud) {
 	var parts []string
-	for _, name := range []cloud.Name{cloud.API, cloud.Control, cloud.Host} {
+	names := []cloud.Name{cloud.API, cloud.Control, cloud.Host}
+	if c.BMC != nil {
+		names = append(names, cloud.Conductor)
+	}
+	for _, name := range names {
 		all, own := c.Memory(name)
 		parts = append(parts, fmt.Sprintf("%s %d MB (%d)", name, all>>20, own>>20))
 	}

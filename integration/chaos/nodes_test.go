@@ -98,8 +98,7 @@ func TestKillsUnderNodes(t *testing.T) {
 				victims = append(victims, cloud.OtherConductor)
 			}
 			began := time.Now()
-			c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: machines, MachinesApart: true, TwoConductors: full, Config: map[string]any{
-				"baremetal.enabled_rescue_interfaces": []string{"agent", "no-rescue"}, "conductor.sync_power_state_interval": "0s"}})
+			c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: machines, MachinesApart: true, TwoConductors: full, Config: map[string]any{"conductor.sync_power_state_interval": "0s"}})
 			l := &lives{T: t, Cloud: c}
 			l.at, l.sum = cloud.Files(t)
 			r := rand.New(rand.NewPCG(seed, 0))

@@ -154,8 +154,7 @@ type rack struct {
 // newRack has room for the operations.
 func newRack(t *testing.T, all []held) *rack {
 	t.Helper()
-	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: len(all), MachinesApart: true, Config: map[string]any{
-		"baremetal.enabled_rescue_interfaces": []string{"agent", "no-rescue"}, "conductor.sync_power_state_interval": "0s"}})
+	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: len(all), MachinesApart: true, Config: map[string]any{"conductor.sync_power_state_interval": "0s"}})
 	r := &rack{lives: &lives{T: t, Cloud: c}}
 	r.at, r.sum = cloud.Files(t)
 	return r

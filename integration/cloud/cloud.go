@@ -149,6 +149,9 @@ func Start(t testing.TB, o Options) *Cloud {
 	if o.Services {
 		over["dev.static_tokens"] = nil // Keystone knows them
 	}
+	if o.Machines > 0 {
+		over["baremetal.enabled_rescue_interfaces"] = []string{"agent", "no-rescue"}
+	}
 	maps.Copy(over, o.Config)
 	c.configure(over)
 	c.simulate(o)
