@@ -118,6 +118,9 @@ func (s *session) imageFile(ctx context.Context, instance nodes.Info) (*openstac
 	if err != nil {
 		return nil, err
 	}
+	if err := instance.FitsMemory(file.DiskFormat, file.Size); err != nil {
+		return nil, err
+	}
 	file.URL, file.Token = nodes.ImageAt(s.URL, medium.Name), ""
 	return &file, nil
 }

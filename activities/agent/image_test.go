@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -65,6 +67,10 @@ func TestAnImage(t *testing.T) {
 			http.NotFound(out, r)
 			return
 		}
+		if r.URL.Path == "/SUMS" {
+			_, _ = fmt.Fprintf(out, "%x *other\nSHA256 (image.raw) = %x\n", sha256.Sum256(nil), sum)
+			return
+		}
 		_, _ = out.Write(disk)
 	}))
 	t.Cleanup(files.Close)
@@ -79,6 +85,9 @@ func TestAnImage(t *testing.T) {
 			files: map[string]string{"meta_data.json": `{"hostname":"h","uuid":"5f0c8b9e-6a3d-4f43-9a51-0c2b7f0e1d11","name":"node-1"}`, "user_data": "#cloud-config", "network_data.json": `{"links":[]}`}},
 		"without one":              {info: map[string]any{"image_checksum": hex.EncodeToString(sum[:])}},
 		"that is another":          {info: map[string]any{"image_checksum": strings.Repeat("0", 64)}, code: "AgentCommandFailed"},
+		"by an old sum":            {info: map[string]any{"image_checksum": fmt.Sprintf("%x", md5.Sum(disk))}},
+		"by a file of sums":        {info: map[string]any{"image_checksum": files.URL + "/SUMS"}},
+		"by a file without it":     {info: map[string]any{"image_checksum": files.URL + "/other"}, code: "AgentCommandFailed"},
 		"of Glance":                {info: map[string]any{"image_source": "glance://" + anImage, "image_checksum": strings.Repeat("0", 64)}},
 		"of Glance, that is gone":  {info: map[string]any{"image_source": "11111111-2222-4333-8444-555555555509"}, code: "ImageNotFound"},
 		"of Glance, a partition's": {info: map[string]any{"image_source": aPartition}, code: "MissingParameterValue"},

@@ -24,6 +24,10 @@ var settings = map[string]func(context.Context, *session, cleaning) (steps.Effec
 	"bios.factory_reset":                           resetBIOS,
 	"management.clear_secure_boot_keys":            resetKeys(rf.DeleteAllKeysResetKeysType),
 	"management.reset_secure_boot_keys_to_default": resetKeys(rf.ResetAllKeysToDefaultResetKeysType),
+	"management.set_bmc_clock":                     setClock,
+	"raid.create_configuration":                    createRAID,
+	"raid.apply_configuration":                     applyRAID,
+	"raid.delete_configuration":                    deleteRAID,
 }
 
 // cleaning is a step that is being done.

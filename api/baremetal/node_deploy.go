@@ -127,7 +127,10 @@ func (a *API) judgeImage(r *rest.Request, instance nodes.Info, id string) error 
 	for name, value := range image.Properties {
 		properties[name] = value
 	}
-	return instance.FitsImage(properties)
+	if err := instance.FitsImage(properties); err != nil {
+		return err
+	}
+	return instance.FitsMemory(image.Properties["disk_format"], image.SizeBytes)
 }
 
 // fits says whether that is the image of a node. Errors: those that it was seen with, and

@@ -115,7 +115,12 @@ func TestImagesOfGlance(t *testing.T) {
 			t.Errorf("%v: %d %q", r.seen, got.status, got.fault)
 		}
 	}
-	c.images["root "+image] = &openstack.Image{Status: "active", Properties: map[string]string{"img_type": "whole-disk", "kernel_id": image}}
+	c.images["root "+image] = &openstack.Image{Status: "active", SizeBytes: 2 << 30, Properties: map[string]string{"img_type": "whole-disk", "kernel_id": image, "disk_format": "qcow2"}}
+	c.play(step{"root", "1.115", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/properties/memory_mb", "value": "1024"}]`, 200, ""})
+	if got := c.verb(id, `{"target": "active"}`); got.status != 400 || !strings.HasSuffix(got.fault, "Image size: 2048 MiB, Memory size: 1024 MiB, Reserved size: 0 MiB.") {
+		t.Errorf("%d %q", got.status, got.fault)
+	}
+	c.images["root "+image].Properties["disk_format"] = "raw"
 	if got := c.verb(id, `{"target": "active"}`); got.status != 202 {
 		t.Errorf("%d %q", got.status, got.fault)
 	}
@@ -183,7 +188,7 @@ func TestDeploySteps(t *testing.T) {
 	for _, s := range c.brief(id).Steps {
 		names = append(names, s.Interface+"."+s.Step)
 	}
-	if want := "bios.factory_reset bios.apply_configuration power.hold deploy.deploy deploy.write_image deploy.prepare_instance_boot deploy.tear_down_agent " +
+	if want := "bios.factory_reset bios.apply_configuration power.hold deploy.deploy raid.apply_configuration deploy.write_image deploy.prepare_instance_boot deploy.tear_down_agent " +
 		"deploy.switch_to_tenant_network deploy.boot_instance"; strings.Join(names, " ") != want {
 		t.Errorf("%v", names)
 	}

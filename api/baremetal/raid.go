@@ -83,6 +83,9 @@ func mayRAID(n *baremetal.Node, wanted *pyjson.Object) error {
 		if has(disk, "physical_disks") && !has(disk, "controller") {
 			return invalid("RAID config validation error: 'controller' is a dependency of 'physical_disks'")
 		}
+		if by, _ := disk.Get("interface_type"); by == "scsi" && nodes.Interfaces(n)["raid"] == "redfish" {
+			return faults.New(faults.Invalid, "InvalidParameterValue", "interface type `scsi` not supported by Redfish RAID")
+		}
 		if root, _ := disk.Get("is_root_volume"); root == true {
 			roots++
 		}

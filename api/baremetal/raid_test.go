@@ -10,6 +10,7 @@ func TestTargetRAID(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	fake, none, held := c.enroll("root", `{"driver": "fake-hardware"}`), c.enroll("root", `{"driver": "ipmi"}`), c.enroll("root", `{"driver": "fake-hardware"}`)
+	redfish := c.enroll("root", `{"driver": "redfish", "raid_interface": "redfish"}`)
 	c.set(held, "reservation", "conductor-1")
 	for _, o := range []struct {
 		node, version, body string
@@ -26,6 +27,8 @@ func TestTargetRAID(t *testing.T) {
 		{fake, "1.115", `{"logical_disks": [{"raid_level": "1", "size_gb": 1, "physical_disks": ["a", "b"]}]}`, 400, "RAID config validation error: 'controller' is a dependency of 'physical_disks'"},
 		{none, "1.115", `{"logical_disks": [{"raid_level": "1", "size_gb": 1}]}`, 404, "Driver ipmi does not support raid (disabled or not implemented)."},
 		{none, "1.115", `{}`, 204, ""},
+		{redfish, "1.115", `{"logical_disks": [{"raid_level": "1", "size_gb": 1, "interface_type": "scsi"}]}`, 400, "interface type `scsi` not supported by Redfish RAID"},
+		{redfish, "1.115", `{"logical_disks": [{"raid_level": "1", "size_gb": 1, "interface_type": "sas"}]}`, 204, ""},
 		{held, "1.115", `{}`, 409, "Node " + held + " is locked by host conductor-1, please retry after the current operation is completed."},
 		{fake, "1.12", `{"logical_disks": [{"raid_level": "1", "size_gb": "MAX"}]}`, 204, ""},
 	} {

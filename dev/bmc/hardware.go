@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/tls"
@@ -16,6 +17,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 )
@@ -261,7 +263,7 @@ func checkImage(told arguments) *agentError {
 		return malformed("Image is missing 'id' field.")
 	case len(i.URLs) == 0:
 		return malformed("Image 'urls' must be a list with at least one element.")
-	case len(i.Checksum) < 32 && (i.HashAlgo == "" || i.HashValue == ""):
+	case len(i.Checksum) < 32 && !isURL(i.Checksum) && (i.HashAlgo == "" || i.HashValue == ""):
 		return malformed("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' fields pair must " +
 			"be set for image verification.")
 	}
@@ -273,7 +275,33 @@ func prepareImage(ctx context.Context, a *Agent, told arguments) (any, *agentErr
 }
 
 // hashes are what images are checked by.
-var hashes = map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
+var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha256": sha256.New, "sha512": sha512.New}
+
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// checksum is the one of an image: itself, or what the file at an address says of it.
+func (i image) checksum(ctx context.Context) (string, *agentError) {
+	if !isURL(i.Checksum) {
+		return i.Checksum, nil
+	}
+	var text bytes.Buffer
+	if _, err := fetch(ctx, i.Checksum, &text, maxSums); err != nil {
+		return "", trouble("ImageDownloadError", "Error downloading image", "Download of image "+i.ID+" failed: "+err.Error())
+	}
+	of := path.Base(i.URLs[0])
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	for _, line := range lines {
+		switch words := strings.Fields(line); {
+		case len(words) == 1 && len(lines) == 1, len(words) == 2 && strings.TrimPrefix(words[1], "*") == of:
+			return words[0], nil
+		case len(words) == 4 && words[1] == "("+of+")":
+			return words[3], nil
+		}
+	}
+	return "", trouble("ImageDownloadError", "Error downloading image", "Checksum file does not contain name "+of)
+}
 
 // writeImage writes an image and a config drive to the machine's disk.
 func (m *Machine) writeImage(ctx context.Context, told arguments) (any, *agentError) {
@@ -290,7 +318,11 @@ func (m *Machine) writeImage(ctx context.Context, told arguments) (any, *agentEr
 	}
 	algo, want := i.HashAlgo, i.HashValue
 	if want == "" {
-		algo, want = map[int]string{64: "sha256", 128: "sha512"}[len(i.Checksum)], i.Checksum
+		var err *agentError
+		if want, err = i.checksum(ctx); err != nil {
+			return nil, err
+		}
+		algo = map[int]string{32: "md5", 64: "sha256", 128: "sha512"}[len(want)]
 	}
 	known := hashes[algo]
 	if known == nil {
@@ -326,6 +358,8 @@ const (
 	// config drive.
 	maxImage = 64 << 30
 	maxDrive = 64 << 20
+	// maxSums bounds a file of checksums.
+	maxSums = 1 << 20
 )
 
 // readDrive reads a config drive: text, or where it is.
@@ -334,7 +368,7 @@ func readDrive(ctx context.Context, drive string) ([]byte, *agentError) {
 		return nil, nil
 	}
 	text := []byte(drive)
-	if strings.HasPrefix(drive, "http://") || strings.HasPrefix(drive, "https://") {
+	if isURL(drive) {
 		var got bytes.Buffer
 		if _, err := fetch(ctx, drive, &got, 2*maxDrive); err != nil {
 			return nil, trouble("InstanceDeployFailure", "Failed to create config drive", err.Error())

@@ -74,17 +74,15 @@ func showStorage(w http.ResponseWriter, _ *http.Request, m *Machine) {
 	for i := range m.made().disks {
 		drives = append(drives, link(m.path("Storage/1/Drives/"+ordinal(i))))
 	}
-	send(w, http.StatusOK, map[string]any{"@odata.id": m.path("Storage/1"), "Id": "1", "Name": "Storage", "Drives": drives, "Volumes": link(m.path("Storage/1/Volumes"))})
-}
-
-func showVolumes(w http.ResponseWriter, _ *http.Request, m *Machine) {
-	sendParts(w, m.path("Storage/1/Volumes"), "Volumes", nil)
+	send(w, http.StatusOK, map[string]any{"@odata.id": m.path("Storage/1"), "Id": "1", "Name": "Storage", "Drives": drives, "Volumes": link(m.path("Storage/1/Volumes")),
+		"StorageControllers": []any{map[string]any{"@odata.id": m.path("Storage/1") + "#/StorageControllers/0", "MemberId": "0", "SupportedRAIDTypes": []string{"RAID0", "RAID1", "RAID5", "RAID6", "RAID10", "RAID50", "RAID60"}}}})
 }
 
 func showDrive(w http.ResponseWriter, r *http.Request, m *Machine) {
 	for i, size := range m.made().disks {
 		if ordinal(i) == r.PathValue("part") {
-			send(w, http.StatusOK, map[string]any{"@odata.id": m.path("Storage/1/Drives/" + ordinal(i)), "Id": ordinal(i), "Name": "Drive " + ordinal(i), "CapacityBytes": size})
+			send(w, http.StatusOK, map[string]any{"@odata.id": m.path("Storage/1/Drives/" + ordinal(i)), "Id": ordinal(i), "Name": "Drive " + ordinal(i), "CapacityBytes": size,
+				"MediaType": "HDD", "Protocol": "SAS"})
 			return
 		}
 	}

@@ -78,7 +78,8 @@ type Machine struct {
 	media
 	hardware
 	settings
-	parts parts
+	parts   parts
+	volumes volumes
 }
 
 // Power is the machine's power now.

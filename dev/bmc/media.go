@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 )
 
 // media is a machine's drive for compact discs.
@@ -73,7 +74,8 @@ func mediaOf(m *Machine) string { return root + "Managers/" + m.ID + "/VirtualMe
 
 func showManager(w http.ResponseWriter, _ *http.Request, m *Machine) {
 	self := root + "Managers/" + m.ID
-	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC", "FirmwareVersion": "2.0",
+	ahead, offset := m.Clock()
+	send(w, http.StatusOK, map[string]any{"@odata.id": self, "DateTime": time.Now().Add(ahead).UTC().Format("2006-01-02T15:04:05Z"), "DateTimeLocalOffset": offset, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC", "FirmwareVersion": "2.0",
 		"VirtualMedia": link(mediaOf(m)), "Links": map[string]any{"ManagerForServers": []any{link(root + "Systems/" + m.ID)}}})
 }
 

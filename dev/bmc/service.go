@@ -241,6 +241,7 @@ func (s *Service) routes() http.Handler {
 	s.mediaRoutes(mux)
 	s.settingsRoutes(mux)
 	s.biosRoutes(mux)
+	s.raidRoutes(mux)
 	s.eventRoutes(mux)
 	return mux
 }

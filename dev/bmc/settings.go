@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // settings are a machine's.
@@ -15,6 +16,9 @@ type settings struct {
 	// oldest first.
 	keys []string
 	lamp string
+	// ahead is how far the clock of its BMC is ahead, and offset that of the clock from UTC.
+	ahead  time.Duration
+	offset string
 	// bios are its BIOS settings.
 	bios map[string]any
 	// later has what it is told of how it boots take effect at its next start; next does
@@ -70,10 +74,37 @@ func (m *Machine) Lamp() string {
 	return m.lamp
 }
 
+// Clock is how far the clock of the machine's BMC is ahead of this one's, and its offset
+// from UTC.
+func (m *Machine) Clock() (ahead time.Duration, offset string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ahead, m.offset
+}
+
+func changeManager(w http.ResponseWriter, r *http.Request, m *Machine) {
+	var in struct {
+		DateTime            time.Time
+		DateTimeLocalOffset string
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || in.DateTime.IsZero() || in.DateTime.Nanosecond() != 0 {
+		refuse(w, http.StatusBadRequest, "The request is no change that the manager knows.")
+		return
+	}
+	m.act(w, r, func() bool {
+		m.ahead = time.Until(in.DateTime)
+		if in.DateTimeLocalOffset != "" {
+			m.offset = in.DateTimeLocalOffset
+		}
+		return true
+	})
+}
+
 // lamps are what a lamp can be.
 var lamps = []string{"Lit", "Off", "Blinking"}
 
 func (s *Service) settingsRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("PATCH "+root+"Managers/{id}", s.entered(s.of(changeManager)))
 	mux.HandleFunc("GET "+root+"Systems/{id}/SecureBoot", s.entered(s.of(showSecureBoot)))
 	mux.HandleFunc("PATCH "+root+"Systems/{id}/SecureBoot", s.entered(s.of(changeSecureBoot)))
 	mux.HandleFunc("POST "+root+"Systems/{id}/SecureBoot/Actions/SecureBoot.ResetKeys", s.entered(s.of(resetKeys)))

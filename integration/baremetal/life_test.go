@@ -256,6 +256,12 @@ func TestALife(t *testing.T) {
 	if did := machine.Did()[before:]; !slices.Equal(did, []string{"erase_devices"}) || machine.Content().SHA256 != "" {
 		t.Errorf("it did %v, and the disk holds %+v", did, machine.Content())
 	}
+	o.Does(nil, "node", "set", "m1", "--raid-interface", "redfish", "--target-raid-config", `{"logical_disks": [{"size_gb": 10, "raid_level": "0", "volume_name": "ten"}]}`)
+	o.Does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "raid", "step": "create_configuration"}, {"interface": "management", "step": "set_bmc_clock"}]`, "--wait", "120")
+	is("manageable", "power off")
+	if made := machine.Volumes(); len(made) != 1 || made[0].Bytes != 10<<30 || !strings.Contains(fmt.Sprint(node["raid_config"]), "name:ten") {
+		t.Errorf("%+v, %v", made, node["raid_config"])
+	}
 	o.Does(nil, "node", "clean", "m1", "--clean-steps", `[{"interface": "deploy", "step": "fly"}]`)
 	comes("clean failed")
 	if text := fmt.Sprint(node["last_error"]); !strings.Contains(text, "node does not support this clean step: {'interface': 'deploy', 'step': 'fly'}") || node["maintenance"] != false {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -77,6 +78,23 @@ func (i Info) FitsImage(properties map[string]any) error {
 	}
 	_, err := i.Layout()
 	return err
+}
+
+// FitsMemory says whether the node's ramdisk has room for an image of a format and a size in
+// bytes: one that isn't raw it has to read before it can write it. Errors: Invalid.
+func (i Info) FitsMemory(format string, size int64) error {
+	var properties struct {
+		Memory any `json:"memory_mb"`
+	}
+	if err := json.Unmarshal(i.node.Properties, &properties); err != nil {
+		return fmt.Errorf("properties of node %s: %w", i.node.UUID, err)
+	}
+	memory, err := strconv.ParseInt(fmt.Sprint(properties.Memory), 10, 64)
+	if err != nil || format == "raw" || i.text("image_disk_format") == "raw" || size <= memory<<20 {
+		return nil
+	}
+	return i.invalid("Memory size is too small for requested image, if it is less than (image size + reserved RAM size), will break the IPA deployments. "+
+		"Image size: %d MiB, Memory size: %d MiB, Reserved size: 0 MiB.", size>>20, memory)
 }
 
 // MayDeploy says whether the image can be deployed, as far as the row tells, in the

@@ -104,6 +104,17 @@ var bySettings = []Step{{Name: "apply_configuration", Args: map[string]bool{"set
 // ofKeys are Redfish's steps of the keys that secure boot trusts.
 var ofKeys = []Step{{Name: "clear_secure_boot_keys"}, {Name: "reset_secure_boot_keys_to_default"}}
 
+// Steps of Redfish's RAID interface, and the arguments of those that make logical disks.
+var (
+	makesDisks   = map[string]bool{"create_root_volume": false, "create_nonroot_volumes": false, "delete_existing": false}
+	createsDisks = Step{Name: "create_configuration", Args: makesDisks}
+	appliesDisks = Step{Name: "apply_configuration", Args: map[string]bool{"raid_config": true, "create_root_volume": false, "create_nonroot_volumes": false, "delete_existing": false}}
+	deletesDisks = Step{Name: "delete_configuration"}
+)
+
+// ofClock sets the clock of a node's BMC, by Redfish.
+var ofClock = Step{Name: "set_bmc_clock", Args: map[string]bool{"target_datetime": false, "datetime_local_offset": false}}
+
 // withRamdisk are steps during which the ramdisk has to run.
 func withRamdisk(all []Step) []Step {
 	all = slices.Clone(all)
@@ -133,16 +144,19 @@ var conducted = map[Phase]map[string]map[string][]Step{
 			{Name: "factory_reset", Ramdisk: true},
 		}, "redfish": bySettings},
 		"firmware":   {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
-		"management": {"redfish": withRamdisk(ofKeys)},
+		"management": {"redfish": withRamdisk(append(slices.Clone(ofKeys), ofClock))},
+		"raid":       {"redfish": withRamdisk([]Step{createsDisks, deletesDisks})},
 	},
 	PhaseDeploy: {
 		"deploy":     {"direct": abortable(byAgent), "fake": abortable(byAgent[:1]), "noop": abortable(byAgent[:1])},
 		"bios":       {"redfish": abortable(bySettings)},
 		"management": {"redfish": abortable(ofKeys)},
+		"raid":       {"redfish": abortable([]Step{appliesDisks, deletesDisks})},
 	},
 	PhaseService: {
 		"vendor": {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
 		"bios":   {"redfish": bySettings},
+		"raid":   {"redfish": withRamdisk([]Step{appliesDisks, deletesDisks})},
 	},
 }
 
@@ -185,8 +199,11 @@ func InOrder(all []Step) {
 // that have one.
 var inRamdisk = map[string][]string{"deploy": {"direct", "autodetect", "ansible", "ramdisk", "anaconda", "bootc", "custom-agent"}, "raid": {"agent"}}
 
-// InRamdisk says whether steps that an interface has are done by the node's ramdisk.
-func InRamdisk(name string) bool { return inRamdisk[name] != nil }
+// InRamdisk says whether steps that an implementation of an interface has are done by the
+// node's ramdisk; of one that isn't known, whether any has such.
+func InRamdisk(name, implementation string) bool {
+	return inRamdisk[name] != nil && (implementation == "" || slices.Contains(inRamdisk[name], implementation))
+}
 
 // Offered are those of a ramdisk's steps that are steps of a node's interfaces.
 func Offered(steps []Step, interfaces map[string]string) []Step {

@@ -40,6 +40,8 @@ type CleanStepIn struct {
 	Of string `json:"of,omitempty"`
 	// Restarted is as in NodeCommandIn.
 	Restarted bool `json:"restarted,omitempty"`
+	// Restarts is how often the node was started anew for it.
+	Restarts int `json:"restarts,omitempty"`
 }
 
 // CleanStepOut says that a step was done, or how far it has come.

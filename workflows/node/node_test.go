@@ -168,8 +168,8 @@ func from(names ...string) func(*world) {
 			kept := strings.TrimSuffix(name, "?")
 			plain := strings.TrimSuffix(kept, "!")
 			step := steps.CleanStep{Interface: "deploy", Step: plain, Abortable: kept != name, Reboots: plain != kept}
-			if plain == "bmc" || plain == "bios" {
-				step.Interface = map[string]string{"bmc": "vendor", "bios": "bios"}[plain]
+			if of := map[string]string{"bmc": "vendor", "bios": "bios", "raid": "raid"}[plain]; of != "" {
+				step.Interface = of
 			}
 			w.plan = append(w.plan, step)
 		}
@@ -215,7 +215,7 @@ func by(names ...string) func(*world) {
 		for _, name := range names {
 			plain := strings.TrimSuffix(name, "?")
 			step := steps.CleanStep{Interface: "vendor", Step: plain, Abortable: plain != name}
-			if plain == "bios" {
+			if plain == "bios" || plain == "raid" {
 				step.Interface = plain
 			}
 			if plain == "pause" {
@@ -353,6 +353,8 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "cleaned by a setting of its BIOS", World: moving(operations.NodeClean, provision.Cleaning, manual, settling, by("a", "bios")), Ends: "done, power on, manageable [a bios]"},
 	{Name: "cleaned by a setting of its BIOS, and by its ramdisk", World: moving(operations.NodeClean, provision.Cleaning, manual, settling, from("a", "bios", "b")),
 		Ends: "done, manageable [a bios b]"},
+	{Name: "cleaned by its logical disks", World: moving(operations.NodeClean, provision.Cleaning, manual, by("a", "raid")), Ends: "done, power on, manageable [a raid]"},
+	{Name: "cleaned by its logical disks, and by its ramdisk", World: moving(operations.NodeClean, provision.Cleaning, manual, from("a", "raid", "b")), Ends: "done, manageable [a raid b]"},
 	{Name: "cleaned by a setting that its BMC refuses", World: moving(operations.NodeClean, provision.Cleaning, manual, broken, by("bios")),
 		Ends: "failed, power off, clean failed, clean failure: Node n failed step bios.bios: it can't work"},
 	{Name: "cleaned by its power", World: moving(operations.NodeClean, provision.Cleaning, manual, by("power_on", "reboot", "power_off")), Ends: "done, power off, manageable"},

@@ -199,7 +199,9 @@ func (r *runner) look() {
 		r.power = nil
 		return
 	}
-	if !slices.ContainsFunc(r.Begun.Node.Steps, func(s steps.CleanStep) bool { return powers[s.Step] != "" || s.Interface == "bios" }) {
+	if !slices.ContainsFunc(r.Begun.Node.Steps, func(s steps.CleanStep) bool {
+		return powers[s.Step] != "" || s.Interface == "bios" || s.Interface == "raid"
+	}) {
 		return
 	}
 	seen, err := steps.BMC.Power(r.Grace(glance), r.Begun.Node.Group, steps.NodePowerIn{Fence: r.Fence, Of: origin(r.Saga)})
@@ -243,13 +245,26 @@ func (r *runner) do(i int) error {
 	if !r.at.Abortable {
 		ctx = r.Grace(longestStep)
 	}
-	if provision.InRamdisk(r.at.Interface) {
+	if r.inRamdisk() {
 		return r.tell(ctx, i)
 	}
 	return r.change(ctx, i)
 }
 
-// change has a step be done by the node's BMC, and the node start anew if that is needed.
+// inRamdisk says whether the step that is being done is the ramdisk's.
+func (r *runner) inRamdisk() bool {
+	implementation := ""
+	if r.at.Interface == "raid" {
+		implementation = r.Begun.Node.RAIDInterface
+	}
+	return provision.InRamdisk(r.at.Interface, implementation)
+}
+
+// maxRestarts bounds how often a node is started anew for a step.
+const maxRestarts = 256
+
+// change has a step be done by the node's BMC, and the node start anew for it as often as
+// that is needed.
 func (r *runner) change(ctx workflow.Context, i int) error {
 	in := steps.CleanStepIn{Fence: r.Fence, Index: i, Phase: r.phase, Of: origin(r.Saga)}
 	var out steps.CleanStepOut
@@ -260,13 +275,24 @@ func (r *runner) change(ctx workflow.Context, i int) error {
 		})
 		return out.Pending, err
 	}
-	if _, err := do(); err != nil || !out.Restart {
-		return err
+	_, err := do()
+	for err == nil && (out.Restart || out.Pending) {
+		restart := func() error { return nil }
+		if out.Restart {
+			name := fmt.Sprintf("%s %d", r.phase, i)
+			if in.Restarted {
+				name = fmt.Sprintf("%s again %d", name, in.Restarts)
+			}
+			if in.Restarted, in.Restarts = true, in.Restarts+1; in.Restarts > maxRestarts {
+				return faults.New(faults.Conflict, "NoEffect", "node %s was started anew %d times", r.Begun.Node.ID, maxRestarts)
+			}
+			on := string(provision.PowerOn)
+			r.power = &on
+			restart = func() error { return r.restart(ctx, name) }
+		}
+		err = takesEffect(ctx, r.Saga, restart, do)
 	}
-	in.Restarted = true
-	on := string(provision.PowerOn)
-	r.power = &on
-	return takesEffect(ctx, r.Saga, func() error { return r.restart(ctx, fmt.Sprintf("%s %d", r.phase, i)) }, do)
+	return err
 }
 
 // restart has the node start anew, as acts of a name, and its ramdisk with it if it has
@@ -349,7 +375,7 @@ func (r *runner) stepFault(err error) error {
 		return err
 	case f.Code == errTimeout.Code || steps.IsAgentUnreached(f):
 		said = r.silent(r, id, f)
-	case provision.InRamdisk(r.at.Interface) && r.own[id] == nil:
+	case r.inRamdisk() && r.own[id] == nil:
 		said = faults.New(f.Kind, f.Code, "Agent returned error for %s step %s on node %s : %s.", r.phase, id, r.Begun.Node.ID, f.Message)
 	default:
 		said = r.broken(r, id, f)

@@ -72,6 +72,8 @@ type world struct {
 	// before one takes effect, once the machine was started anew: 0 takes effect at once.
 	obeyed   []steps.NodeCommand
 	restarts int
+	// late says that a BMC has been waited for that did something late.
+	late bool
 
 	outcome *steps.NodeOutcome
 	// sent are the names of the acts that the BMC was told of.
@@ -86,7 +88,7 @@ func (w *world) String() string {
 
 func (w *world) Brief(out *steps.BeginOut) {
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: "power off", Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, RescueInterface: w.rescues, Found: w.found, Retired: w.retired, StepsBegun: w.begun, Rebooting: w.rebooting, Awaited: w.awaited}
+		InspectInterface: w.inspects, RescueInterface: w.rescues, RAIDInterface: "redfish", Found: w.found, Retired: w.retired, StepsBegun: w.begun, Rebooting: w.rebooting, Awaited: w.awaited}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
@@ -369,6 +371,11 @@ func (b bmc) CleanStep(_ context.Context, in steps.CleanStepIn) (steps.CleanStep
 			return out, errBad
 		case w.steps[in.Index].Interface == "bios" && w.restarts > 0 && !in.Restarted:
 			return steps.CleanStepOut{Effect: steps.Effect{Restart: true, PowerState: string(w.power)}}, nil
+		case w.steps[in.Index].Interface == "raid" && in.Restarts < 2: // one disk at each start
+			return steps.CleanStepOut{Effect: steps.Effect{Restart: true, PowerState: string(w.power)}}, nil
+		case w.steps[in.Index].Interface == "raid" && !w.late:
+			w.late = true
+			return steps.CleanStepOut{Effect: steps.Effect{Pending: true}}, nil
 		case w.steps[in.Index].Interface == "bios" && w.restarts > 1:
 			w.restarts--
 			return steps.CleanStepOut{Effect: steps.Effect{Pending: true}}, nil

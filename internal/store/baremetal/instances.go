@@ -5,6 +5,7 @@ package baremetal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"holdfast.dev/internal/store"
@@ -16,6 +17,25 @@ const VIFKey = "tenant_vif_port_id"
 
 // ofInstance is what driver_internal_info knows of an instance.
 var ofInstance = []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "is_source_a_path", "deploy_boot_mode", "agent_cached_deploy_steps"}
+
+// KeepRAID says which logical disks a node has, and SetTargetRAID which it is to have, for who
+// has checked the fence.
+func KeepRAID(ctx context.Context, tx store.Tx, id string, made any) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET raid_config = $2::jsonb WHERE uuid = $1`, id, made)
+	if err != nil {
+		return fmt.Errorf("the logical disks of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
+// SetTargetRAID is that.
+func SetTargetRAID(ctx context.Context, tx store.Tx, id string, target json.RawMessage) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET target_raid_config = $2::jsonb WHERE uuid = $1`, id, target)
+	if err != nil {
+		return fmt.Errorf("the logical disks that node %s is to have: %w", id, store.Translate(err))
+	}
+	return nil
+}
 
 // Vacate says of a node that nobody's instance is on it: its allocation goes with it,
 // and so do its virtual interfaces. Secrets are the node's own. The caller holds the
