@@ -95,6 +95,34 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// What ports are connected to is kept with those that don't say it, and the network that
+// they are in.
+func TestSettledConnections(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.finds(`{"cpu": {"architecture": "x86_64"}, "interfaces": [{"name": "a", "mac_address": "aa:00:00:00:00:01", "ipv4_address": "192.0.2.5", "lldp": [[1, "04885a92ec5459"], [5, "737731"]]},
+		{"name": "b", "mac_address": "aa:00:00:00:00:02", "lldp": [[2, "0731"]]}]}`, "aa:00:00:00:00:01")
+	computetest.InTx(t, w.DB, func(tx store.Tx) error {
+		return baremetal.Ports.Create(t.Context(), tx, &baremetal.Port{UUID: "11111111-1111-4111-8111-111111111101", NodeUUID: w.Node.UUID, Address: "aa:00:00:00:00:02",
+			LocalLinkConnection: json.RawMessage(`{"port_id": "mine"}`), Extra: json.RawMessage(`{}`), InternalInfo: json.RawMessage(`{}`)})
+	})
+	networks, err := inspection.ReadPhysicalNetworks([]string{"192.0.2.0/24:one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Kill(func(db *store.DB) error {
+		a := w.settler(db, inspection.KeepAll, "validate-interfaces", "ports", "local-link-connection", "physical-network")
+		a.Inspection.Networks = networks
+		_, err := a.Settle(t.Context(), steps.NodeIn{Fence: w.Fence})
+		return err
+	})
+	var shown string
+	err = w.DB.Pool.QueryRow(t.Context(), `SELECT string_agg(address || ' ' || local_link_connection || ' ' || COALESCE(physical_network, '-'), ', ' ORDER BY address) FROM baremetal.ports`).Scan(&shown)
+	if want := `aa:00:00:00:00:01 {"switch_id": "88:5a:92:ec:54:59", "switch_info": "sw1"} one, aa:00:00:00:00:02 {"port_id": "mine"} -`; err != nil || shown != want {
+		t.Errorf("%s, %v", shown, err)
+	}
+}
+
 // rule has the world's service have an inspection rule.
 func (w *world) rule(priority int, conditions, actions string) {
 	w.Helper()

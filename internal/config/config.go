@@ -142,6 +142,8 @@ type Inspection struct {
 	// PCIDeviceAlias are what capabilities call PCI devices.
 	DiskPartitioningSpacing bool     `koanf:"disk_partitioning_spacing"`
 	PCIDeviceAlias          []string `koanf:"pci_device_alias"`
+	// PhysicalNetworkCIDRMap are the physical networks of ports, by their addresses.
+	PhysicalNetworkCIDRMap []string `koanf:"physical_network_cidr_map"`
 	// MaskSecrets says which rules see secrets: always none, never none, or sensitive ones.
 	// RuleNetworks are those that rules make requests in.
 	MaskSecrets  string         `koanf:"mask_secrets"`

@@ -35,10 +35,15 @@ type Options struct {
 	// Aliases are what capabilities call PCI devices, by the ids of their vendors and
 	// products.
 	Aliases map[[2]string]string
+	// Networks are those that ports are in by the addresses of their interfaces.
+	Networks []PhysicalNetwork
 }
 
 // usual are the hooks that there are without being named.
 var usual = []string{"ramdisk-error", "validate-interfaces", "ports", "architecture"}
+
+// byInterface are those that look at the interfaces that are valid.
+var byInterface = []string{"ports", "local-link-connection", "physical-network"}
 
 // HookNames reads a list of hooks, in which $default_hooks are the usual ones. Errors:
 // Invalid, one isn't there, or comes before what it needs.
@@ -55,9 +60,9 @@ func HookNames(list []string) ([]string, error) {
 		}
 	}
 	for i, name := range names {
-		if name == "ports" && !slices.Contains(names[:i], "validate-interfaces") {
+		if slices.Contains(byInterface, name) && !slices.Contains(names[:i], "validate-interfaces") {
 			return nil, faults.New(faults.Invalid, "InvalidConfiguration", "Some hooks failed to load due to dependency problems: "+
-				"Hook ports requires these missing hooks to be enabled before it: validate-interfaces")
+				"Hook %s requires these missing hooks to be enabled before it: validate-interfaces", name)
 		}
 	}
 	return names, nil
@@ -92,18 +97,20 @@ type work struct {
 type hook struct{ before, after func(*work) error }
 
 var hooks = map[string]hook{
-	"ramdisk-error":       {before: (*work).ramdiskError},
-	"validate-interfaces": {before: (*work).interfaces},
-	"ports":               {after: (*work).ports},
-	"architecture":        {after: (*work).processor},
-	"boot-mode":           {after: (*work).bootMode},
-	"cpu-capabilities":    {after: (*work).processorFlags},
-	"cpus":                {after: (*work).processorCount},
-	"memory":              {after: (*work).memory},
-	"root-device":         {after: (*work).rootDevice},
-	"raid-device":         {after: (*work).raidDevice},
-	"pci-devices":         {after: (*work).pciDevices},
-	"extra-hardware":      {after: (*work).extraHardware},
+	"ramdisk-error":         {before: (*work).ramdiskError},
+	"validate-interfaces":   {before: (*work).interfaces},
+	"ports":                 {after: (*work).ports},
+	"local-link-connection": {after: (*work).linked},
+	"physical-network":      {after: (*work).physicalNetworks},
+	"architecture":          {after: (*work).processor},
+	"boot-mode":             {after: (*work).bootMode},
+	"cpu-capabilities":      {after: (*work).processorFlags},
+	"cpus":                  {after: (*work).processorCount},
+	"memory":                {after: (*work).memory},
+	"root-device":           {after: (*work).rootDevice},
+	"raid-device":           {after: (*work).raidDevice},
+	"pci-devices":           {after: (*work).pciDevices},
+	"extra-hardware":        {after: (*work).extraHardware},
 }
 
 // Digest says what a node with these properties becomes by what its ramdisk has found,

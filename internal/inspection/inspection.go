@@ -44,6 +44,10 @@ type Made struct {
 	Booting    Word
 	// Keep are the addresses of the ports that a node keeps; nil keeps all.
 	Keep []string
+	// Links say what ports are connected to that don't say it yet, and Networks which
+	// physical networks they are in, by their addresses.
+	Links    map[string]map[string]string
+	Networks map[string]string
 }
 
 // Word says whose word counts.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -161,6 +163,25 @@ func settleFindings(ctx context.Context, tx store.Tx, n *Node, keep bool) error 
 	return KeepInventory(ctx, tx, n, f.Inventory, f.Plugin)
 }
 
+// connectPorts says of ports of a node what they are connected to.
+func connectPorts(ctx context.Context, tx store.Tx, nodeUUID string, made inspection.Made) error {
+	for address, link := range made.Links {
+		_, err := tx.Exec(ctx, `UPDATE baremetal.ports SET local_link_connection = $3::jsonb || local_link_connection, updated_at = now()
+			WHERE node_uuid = $1 AND address = $2 AND NOT local_link_connection ?& $4`, nodeUUID, address, link, slices.Sorted(maps.Keys(link)))
+		if err != nil {
+			return fmt.Errorf("ports of node %s: %w", nodeUUID, store.Translate(err))
+		}
+	}
+	for address, network := range made.Networks {
+		_, err := tx.Exec(ctx, `UPDATE baremetal.ports SET physical_network = $3, updated_at = now()
+			WHERE node_uuid = $1 AND address = $2 AND physical_network IS DISTINCT FROM $3`, nodeUUID, address, network)
+		if err != nil {
+			return fmt.Errorf("ports of node %s: %w", nodeUUID, store.Translate(err))
+		}
+	}
+	return nil
+}
+
 // makePorts gives a node the ports that nobody has, takes those away that it doesn't
 // keep, and says of all of its own by which it is booted.
 func makePorts(ctx context.Context, tx store.Tx, nodeUUID string, made inspection.Made) error {
@@ -179,6 +200,9 @@ func makePorts(ctx context.Context, tx store.Tx, nodeUUID string, made inspectio
 		if err != nil {
 			return fmt.Errorf("ports of node %s: %w", nodeUUID, store.Translate(err))
 		}
+	}
+	if err := connectPorts(ctx, tx, nodeUUID, made); err != nil {
+		return err
 	}
 	if made.Keep != nil {
 		if _, err := tx.Exec(ctx, `DELETE FROM baremetal.ports WHERE node_uuid = $1 AND address <> ALL ($2)`, nodeUUID, made.Keep); err != nil {
