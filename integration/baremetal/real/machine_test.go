@@ -21,7 +21,7 @@ type machine struct {
 	t    *testing.T
 	name string
 	uuid string
-	log  string // what its serial console has shown
+	log  string // the file of what its serial console has shown
 }
 
 // described is a domain as libvirt describes it.
@@ -83,7 +83,7 @@ func newMachine(t *testing.T, name string) *machine {
   <devices>
     <disk type='file' device='disk'><driver name='qemu' type='qcow2'/><source file='%s'/><target dev='vda' bus='virtio'/></disk>
     <interface type='user'><model type='virtio'/></interface>
-    <serial type='file'><source path='%s'/></serial>
+    <serial type='file'><source path='%s' append='on'/></serial>
   </devices>
 </domain>`, name, disk, m.log)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -147,12 +147,12 @@ func (m *machine) medium() string {
 	return ""
 }
 
-// shown says whether the machine's console has shown a text since it was last cleared.
-func (m *machine) shown(text string) bool {
+// shown is how often the machine's console has shown a text.
+func (m *machine) shown(text string) int {
 	m.t.Helper()
 	log, err := os.ReadFile(m.log)
 	if err != nil && !os.IsNotExist(err) {
 		m.t.Fatal(err)
 	}
-	return strings.Contains(string(log), text)
+	return strings.Count(string(log), text)
 }

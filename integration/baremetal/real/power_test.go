@@ -121,7 +121,7 @@ func TestPower(t *testing.T) {
 }
 
 // What a node is told to start from is what its machine starts from; once it has booted its
-// disk, its system ends by itself when it is told to, and is started anew.
+// disk, its system begins anew, or ends by itself, when it is told to.
 func TestBootDevice(t *testing.T) {
 	s := newSite(t, nil)
 	for name, m := range s.enrolled() {
@@ -138,7 +138,12 @@ func TestBootDevice(t *testing.T) {
 			}
 			s.Does(nil, "node", "boot", "device", "set", name, "disk", "--persistent")
 			s.Does(nil, "node", "power", "on", name)
-			s.booted(m)
+			s.booted(m, 1)
+			s.Does(nil, "node", "reboot", "--soft", "--power-timeout", "300", name)
+			s.booted(m, 2)
+			if n := s.settled(name); n["power_state"] != "power on" || n["last_error"] != nil {
+				t.Errorf("%v, %v", n["power_state"], n["last_error"])
+			}
 			s.Does(nil, "node", "power", "off", "--soft", "--power-timeout", "300", name)
 			if n := s.settled(name); n["power_state"] != "power off" || n["last_error"] != nil || m.runs() {
 				t.Errorf("%v, %v", n["power_state"], n["last_error"])
@@ -148,12 +153,12 @@ func TestBootDevice(t *testing.T) {
 	s.Audit()
 }
 
-// booted waits until the machine's system is there.
-func (s *site) booted(m *machine) {
+// booted waits until the machine's system is there, so often.
+func (s *site) booted(m *machine, times int) {
 	s.t.Helper()
-	s.Eventually(m.name+" has booted its disk", 10*time.Minute, func(context.Context) error {
-		if !m.shown("ready: ") {
-			return fmt.Errorf("its console doesn't say so")
+	s.Eventually(fmt.Sprintf("%s has booted its disk, %d times", m.name, times), 10*time.Minute, func(context.Context) error {
+		if n := m.shown("ready: "); n != times {
+			return fmt.Errorf("its console says so %d times", n)
 		}
 		return nil
 	})
