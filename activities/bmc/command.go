@@ -30,6 +30,8 @@ var commands = map[steps.NodeCommand]func(context.Context, command) (steps.NodeC
 	steps.SetSecureBoot: changeSecureBoot,
 	steps.Subscribe:     subscribe,
 	steps.Unsubscribe:   unsubscribe,
+	steps.ResetBMC:      resetBMC,
+	steps.SendRaw:       sendRaw,
 	steps.Eject: func(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
 		d, ok := c.driver.(drive)
 		if !ok {
@@ -63,19 +65,26 @@ func (a *Activities) Command(ctx context.Context, in steps.NodeCommandIn) (steps
 const theCommand = steps.CommandAct
 
 func interrupt(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
+	return out, c.sendOnce(ctx, func() error { return c.injectNMI(ctx) },
+		faults.New(faults.Conflict, "NodeNotInterrupted", "the BMC did not answer when it was told to interrupt the node, and nobody knows whether it has"))
+}
+
+// sendOnce sends what must not be sent twice. One that was sent and has had no answer is
+// unknown to all.
+func (c command) sendOnce(ctx context.Context, send func() error, unknown error) error {
 	if act, sent := c.acts[theCommand]; sent {
 		if !act.Answered {
-			err = faults.New(faults.Conflict, "NodeNotInterrupted", "the BMC did not answer when it was told to interrupt the node, and nobody knows whether it has")
+			return unknown
 		}
-		return out, err
+		return nil
 	}
 	if err := c.note(ctx, theCommand); err != nil {
-		return out, err
+		return err
 	}
-	if err := c.injectNMI(ctx); err != nil {
-		return out, err
+	if err := send(); err != nil {
+		return err
 	}
-	return out, c.answered(ctx, theCommand)
+	return c.answered(ctx, theCommand)
 }
 
 // changeBootMode sends the mode, unless the machine has it already or was started anew

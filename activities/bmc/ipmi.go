@@ -4,13 +4,16 @@ package bmc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/ipmi"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/baremetal"
 )
 
@@ -229,4 +232,43 @@ func (m *ipmiManager) injectNMI(ctx context.Context) error {
 		return err
 	}
 	return m.reset(ctx, nonMaskable)
+}
+
+// resetBMC has a BMC begin anew, warm or cold, once.
+func resetBMC(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
+	how, code := "warm", byte(0x03)
+	if c.Ask.Cold {
+		how, code = "cold", 0x02
+	}
+	return out, c.raw(ctx, "bmc reset "+how, ipmi.Command{NetFn: ipmi.App, Code: code})
+}
+
+// sendRaw sends a BMC the bytes that somebody has given, once.
+func sendRaw(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
+	plain, err := c.box.Open(c.Ask.Secret, nodes.CommandPlace(c.node))
+	if err != nil {
+		return out, err
+	}
+	var args map[string]any
+	if err := json.Unmarshal(plain, &args); err != nil {
+		return out, fmt.Errorf("what is sent to a BMC: %w", err)
+	}
+	all, err := nodes.RawBytes(args)
+	if err != nil {
+		return out, err
+	}
+	return out, c.raw(ctx, "raw bytes", ipmi.Command{NetFn: ipmi.NetFn(all[0]), Code: all[1], Data: all[2:]})
+}
+
+// raw sends a command once, by IPMI.
+func (c command) raw(ctx context.Context, name string, what ipmi.Command) error {
+	d, ok := c.driver.(*ipmiBMC)
+	if !ok {
+		return hardware.Unsupported(c.node.Driver, name)
+	}
+	what.Once = true
+	return c.sendOnce(ctx, func() error {
+		_, err := d.send(ctx, name, what)
+		return err
+	}, faults.New(faults.Conflict, "IPMIFailure", "the BMC did not answer (%s), and nobody knows whether it has done it", name))
 }

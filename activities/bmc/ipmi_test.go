@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/dev/bmc/ipmitest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -263,5 +264,41 @@ func TestAnswersThatAreLost(t *testing.T) {
 		if now, err := w.activities(w.DB).seen(t.Context(), w.Node); err != nil || now != provision.PowerOff {
 			t.Errorf("%d lost: %q, %v", lost, now, err)
 		}
+	}
+}
+
+// What is sent as it is, and a BMC's new beginning, are sent once, however often the step is
+// run and killed; one that gave no answer is not sent again.
+func TestRawByIPMI(t *testing.T) {
+	t.Parallel()
+	w, _ := byIPMI(t, ipmitest.Options{}, nil)
+	raw := steps.NodeCommandInput{Command: steps.SendRaw, Secret: w.Box.Seal([]byte(`{"raw_bytes": "0x00 0x08 0x05 0xe0 8 0 0 0"}`), nodes.CommandPlace(w.Node))}
+	for range 2 {
+		if _, err := w.activities(w.DB).Command(t.Context(), w.told(raw)); err != nil || fmt.Sprint(w.Machine.Boot()) != "{Hdd Continuous UEFI}" {
+			t.Errorf("%v: %v", err, w.Machine.Boot())
+		}
+	}
+	for cold, code := range map[bool]byte{false: 3, true: 2} {
+		w, b := byIPMI(t, ipmitest.Options{}, nil)
+		for range 2 {
+			if _, err := w.activities(w.DB).Command(t.Context(), w.told(steps.NodeCommandInput{Command: steps.ResetBMC, Cold: cold})); err != nil {
+				t.Error(err)
+			}
+		}
+		if told := b.Resets(); !slices.Equal(told, []byte{code}) {
+			t.Errorf("%v", told)
+		}
+	}
+	w, b := byIPMI(t, ipmitest.Options{}, nil)
+	b.LoseResets()
+	in := w.told(steps.NodeCommandInput{Command: steps.ResetBMC})
+	_, first := w.activities(w.DB).Command(t.Context(), in)
+	_, again := w.activities(w.DB).Command(t.Context(), in)
+	if !faults.Is(first, faults.Unavailable) || !faults.Is(again, faults.Conflict) || len(b.Resets()) != 1 {
+		t.Errorf("%v, then %v; told %v", first, again, b.Resets())
+	}
+	other := newWorld(t, "redfish", nil)
+	if _, err := other.activities(other.DB).Command(t.Context(), other.told(in.Ask)); faults.As(err).Code != "UnsupportedDriverExtension" {
+		t.Errorf("by Redfish: %v", err)
 	}
 }

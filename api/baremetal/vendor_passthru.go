@@ -44,6 +44,12 @@ var vendorCalls = map[string]func(vendorCall) (any, error){
 		id, _ := c.args["id"].(string)
 		return c.tells(steps.NodeCommandInput{Command: steps.Unsubscribe, Subscription: id})
 	},
+	nodes.ResetBMC: func(c vendorCall) (any, error) {
+		return c.tells(steps.NodeCommandInput{Command: steps.ResetBMC, Cold: !nodes.WarmReset(c.args)})
+	},
+	nodes.SendRaw: func(c vendorCall) (any, error) {
+		return c.tells(steps.NodeCommandInput{Command: steps.SendRaw, Secret: c.Secrets.Seal(c.plain, nodes.CommandPlace(c.node))})
+	},
 	nodes.EjectMedia: func(c vendorCall) (any, error) { return c.tells(steps.NodeCommandInput{Command: steps.Eject}) },
 }
 

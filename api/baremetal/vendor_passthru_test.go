@@ -20,6 +20,7 @@ func TestVendorPassthru(t *testing.T) {
 	real, fake := c.enroll("root", strings.Replace(managedNode, "{", `{"vendor_interface": "redfish", `, 1)), c.enroll("root", `{"driver": "fake-hardware"}`)
 	held := c.enroll("root", `{"driver": "fake-hardware"}`)
 	c.set(held, "reservation", "conductor-1")
+	byIPMI, nowhere := c.enroll("root", `{"driver": "ipmi", "driver_info": {"ipmi_address": "192.0.2.1"}}`), c.enroll("root", `{"driver": "ipmi"}`)
 	c.bmcs.said = map[string]string{"get_all_subscriptions": `{"Members": []}`, "get_subscription": `{"Id": "1"}`}
 	for _, o := range []struct {
 		method, path, body string
@@ -44,6 +45,15 @@ func TestVendorPassthru(t *testing.T) {
 		{"POST", "nodes/" + fake + "/vendor_passthru?method=third_method_sync", `{"bar": "woof"}`, 200, "false"},
 		{"POST", "nodes/" + held + "/vendor_passthru?method=second_method", `{"bar": "x"}`, 409, "Node " + held + " is locked by host conductor-1, please retry after the current operation is completed."},
 		{"POST", "nodes/" + held + "/vendor_passthru?method=fourth_method_shared_lock", `{"bar": "x"}`, 202, ""},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=send_raw", `{}`, 400, "Parameter raw_bytes (string of bytes) was not specified."},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=send_raw", `{"raw_bytes": "0x00 0x100"}`, 400, `raw_bytes: "0x100" is no byte`},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=send_raw", `{"raw_bytes": "0x00 0x01; reboot"}`, 400, `raw_bytes: "0x01;" is no byte`},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=send_raw", `{"raw_bytes": ["0x00", "0x01"]}`, 400, `raw_bytes: "['0x00'," is no byte`},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=send_raw", `{"raw_bytes": "0x01 0x01"}`, 400, "raw_bytes are the family of a request, its command and data, of up to 255 bytes"},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=send_raw", `{"raw_bytes": "` + strings.Repeat("1 ", 300) + `"}`, 400, "raw_bytes are the family of a request, its command and data, of up to 255 bytes"},
+		{"GET", "nodes/" + byIPMI + "/vendor_passthru?method=bmc_reset", ``, 400, "The method bmc_reset does not support HTTP GET"},
+		{"POST", "nodes/" + nowhere + "/vendor_passthru?method=bmc_reset", `{}`, 400, "Missing the following IPMI credentials in node's driver_info: ['ipmi_address']."},
+		{"POST", "nodes/" + byIPMI + "/vendor_passthru?method=bmc_reset", `{"warm": "no"}`, 202, ""},
 		{"GET", "drivers/redfish/vendor_passthru/methods", "", 200, "{}"},
 		{"POST", "drivers/redfish/vendor_passthru?method=fly", "{}", 400, "No handler for method fly"},
 		{"GET", "drivers/wax/vendor_passthru/methods", "", 404, "Could not find the following driver(s) or hardware type(s): wax."},
@@ -51,6 +61,9 @@ func TestVendorPassthru(t *testing.T) {
 		if status, said := c.raw(o.method, "/v1/"+o.path, o.body); status != o.status || said != o.says {
 			t.Errorf("%s %s %s: %d %s", o.method, o.path, o.body, status, said)
 		}
+	}
+	if input := c.input(byIPMI); !strings.Contains(input, "bmc_reset") || !strings.Contains(input, "cold") {
+		t.Errorf("%s", input)
 	}
 	methods := c.ask("root", "1.115", "GET", "/v1/nodes/"+real+"/vendor_passthru/methods", "").body
 	eject, _ := methods["eject_vmedia"].(map[string]any)

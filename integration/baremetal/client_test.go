@@ -170,6 +170,8 @@ func TestEnrolment(t *testing.T) {
 func TestPower(t *testing.T) {
 	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: 2, Config: map[string]any{
 		"baremetal.enabled_hardware_types": []string{"fake-hardware", "redfish"},
+		// The client asks again by itself.
+		"conductor.node_locked_retry_attempts": 1,
 		"dev.static_tokens": []map[string]any{
 			{"token": cloud.UserToken, "user": "alice", "project": "demo", "roles": []string{"admin"}},
 			{"token": cloud.AdminToken, "user": "root", "system": true, "roles": []string{"admin"}},

@@ -5,6 +5,8 @@ package nodes
 
 import (
 	"net/url"
+	"strconv"
+	"strings"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/pyjson"
@@ -32,6 +34,12 @@ const (
 	EjectMedia          = "eject_vmedia"
 )
 
+// Methods of IPMI.
+const (
+	ResetBMC = "bmc_reset"
+	SendRaw  = "send_raw"
+)
+
 // vendorMethods are what vendor interfaces have, by their names.
 var vendorMethods = map[string]map[string]VendorMethod{
 	"redfish": {
@@ -41,6 +49,10 @@ var vendorMethods = map[string]map[string]VendorMethod{
 		GetSubscription:     {[]string{"GET"}, false, "Get a subscription on the node. Required argument: a dictionary of {'id': 'subscription_bmc_id'}", false, true},
 		EjectMedia: {[]string{"POST"}, true, "Eject a virtual media device. If no device is provided then all attached devices will be ejected. " +
 			"Optional arguments: 'boot_device' - the boot device to eject, either 'cd', 'dvd', 'usb', or 'floppy'", false, true},
+	},
+	"ipmitool": {
+		ResetBMC: {[]string{"POST"}, true, "Reset the BMC. Required argument: 'warm' (Boolean) - for warm (True) or cold (False) reset.", false, true},
+		SendRaw:  {[]string{"POST"}, true, "Send raw bytes to the BMC. Required argument: 'raw_bytes' - a string of raw bytes (e.g. '0x00 0x01').", false, true},
 	},
 	"fake": {
 		"second_method":             {[]string{"POST"}, true, "Test if the value of bar is kazoo", false, true},
@@ -74,6 +86,9 @@ func MayCall(vendor, method string, args map[string]any) error {
 		if id, ok := args["id"].(string); !ok || id == "" || url.PathEscape(id) != id {
 			return wrong("id can't be None")
 		}
+	case method == SendRaw:
+		_, err := RawBytes(args)
+		return err
 	case method == CreateSubscription:
 		return maySubscribe(args, wrong)
 	case method == EjectMedia:
@@ -84,6 +99,37 @@ func MayCall(vendor, method string, args map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// maxRaw bounds what is sent to a BMC in one message.
+const maxRaw = 255
+
+// RawBytes are what send_raw is to send: the family of a command, its code, and its data.
+// Errors: Invalid.
+func RawBytes(args map[string]any) ([]byte, error) {
+	value := args["raw_bytes"]
+	if value == nil || value == "" {
+		return nil, faults.New(faults.Invalid, "MissingParameterValue", "Parameter raw_bytes (string of bytes) was not specified.")
+	}
+	var all []byte
+	words := strings.Fields(printed(value))
+	for _, word := range words {
+		b, err := strconv.ParseUint(word, 0, 8)
+		if err != nil {
+			return nil, faults.New(faults.Invalid, "InvalidParameterValue", "raw_bytes: %q is no byte", word)
+		}
+		all = append(all, byte(b))
+	}
+	if len(all) < 2 || len(all) > maxRaw || all[0]&1 != 0 || all[0] > 0x3f {
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "raw_bytes are the family of a request, its command and data, of up to %d bytes", maxRaw)
+	}
+	return all, nil
+}
+
+// WarmReset says whether bmc_reset is to be a warm one, as usual.
+func WarmReset(args map[string]any) bool {
+	warm, given := args["warm"]
+	return !given || truths[strings.ToLower(strings.TrimSpace(printed(warm)))]
 }
 
 // mediaTypes are what virtual media can be.

@@ -27,7 +27,13 @@ const (
 
 // Awaited says whether the request is answered when its work is done; the work of the
 // others goes on behind the answer.
-func (c NodeCommand) Awaited() bool { return c != SetBootMode && c != SetSecureBoot && c != Eject }
+func (c NodeCommand) Awaited() bool {
+	switch c {
+	case SetBootMode, SetSecureBoot, Eject, ResetBMC, SendRaw:
+		return false
+	}
+	return true
+}
 
 // NodeCommandInput is what a request has a node's BMC be told.
 type NodeCommandInput struct {
@@ -45,7 +51,9 @@ type NodeCommandInput struct {
 	State     string `json:"state,omitempty"`
 	// Subscription is the BMC's own name of one.
 	Subscription string `json:"subscription,omitempty"`
-	// Secret is what a subscription is made of, sealed.
+	// Cold has a BMC forget what it knows when it begins anew.
+	Cold bool `json:"cold,omitempty"`
+	// Secret is what a subscription is made of, or what is sent to a BMC, sealed.
 	Secret []byte `json:"secret,omitempty"`
 }
 

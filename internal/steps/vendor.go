@@ -9,4 +9,8 @@ const (
 	Unsubscribe NodeCommand = "unsubscribe"
 	// Eject takes media out of the node's drives; the request is answered before.
 	Eject NodeCommand = "eject"
+	// ResetBMC has a BMC begin anew, and SendRaw sends it what is sealed in Secret; the
+	// requests are answered before.
+	ResetBMC NodeCommand = "bmc_reset"
+	SendRaw  NodeCommand = "send_raw"
 )

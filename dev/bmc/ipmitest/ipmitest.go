@@ -45,6 +45,7 @@ type BMC struct {
 	flags []byte
 	// loses has the next answers be lost, and spoils be nonsense.
 	loses, spoils int
+	losesResets   bool
 	commands      []byte
 }
 
@@ -101,6 +102,13 @@ func (b *BMC) Lose(answers int) {
 	b.loses = answers
 }
 
+// LoseResets has the BMC give no answer when it is told to begin anew.
+func (b *BMC) LoseResets() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.losesResets = true
+}
+
 // Resets are what the BMC itself was told, by the codes of the commands.
 func (b *BMC) Resets() []byte {
 	b.mu.Lock()
@@ -113,6 +121,9 @@ func (b *BMC) reset(c types.Command) func([]byte) ([]byte, types.CompletionCode)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.commands = append(b.commands, c.ID)
+		if b.losesResets {
+			b.loses++
+		}
 		return nil, types.CodeOK
 	}
 }

@@ -80,7 +80,7 @@ func (s *site) enrolled() map[string]*machine {
 	return map[string]*machine{"by-redfish": byRedfish, "by-ipmi": byIPMI}
 }
 
-// Nodes of both kinds are verified, and do as they are told: what their rows say is what
+// Nodes of both kinds are verified, and do as they are told, an interrupt among it: what their rows say is what
 // libvirt says of their machines.
 func TestPower(t *testing.T) {
 	s := newSite(t, nil)
@@ -97,6 +97,7 @@ func TestPower(t *testing.T) {
 			}{
 				{[]string{"power", "on"}, true},
 				{[]string{"power", "on"}, true},
+				{[]string{"inject", "nmi"}, true},
 				{[]string{"reboot"}, true},
 				{[]string{"power", "off"}, false},
 				{[]string{"reboot"}, true},
