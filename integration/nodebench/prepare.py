@@ -18,7 +18,7 @@ from oslo_utils import timeutils  # noqa: E402
 
 first = json.loads(text)
 admin = context.get_admin_context()
-conductor = objects.Conductor.register(admin, 'conductor', [])
+conductor = objects.Conductor.register(admin, 'conductor', [], '')
 conductor.register_hardware_interfaces([
     {'hardware_type': 'redfish', 'interface_type': name.removesuffix('_interface'), 'interface_name': value, 'default': True}
     for name, value in first['node'].items() if name.endswith('_interface')])
