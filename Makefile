@@ -49,7 +49,7 @@ SEEDS ?= 10
 CHAOS_LOG := bin/chaos.log
 
 chaos: bin/holdfast-temporal
-	@commit=$$(git rev-parse --short HEAD); HOLDFAST_TEST_FULL=1 HOLDFAST_TEST_SEEDS=$(SEEDS) go test -count=1 -p 1 -timeout 90m -v ./integration/chaos ./integration/guests > $(CHAOS_LOG) 2>&1; code=$$?; \
+	@commit=$$(git rev-parse --short HEAD); HOLDFAST_TEST_FULL=1 HOLDFAST_TEST_SEEDS=$(SEEDS) go test -count=1 -p 1 -timeout 300m -v ./integration/chaos ./integration/guests > $(CHAOS_LOG) 2>&1; code=$$?; \
 	grep -E '^ *--- |^(ok|FAIL)' $(CHAOS_LOG); mkdir -p docs/results; \
 	{ echo '# Chaos'; echo; \
 	  echo "\`make chaos SEEDS=$(SEEDS)\`, $$(date -u +%F), commit $$commit, $$(nproc) cores. What each test does and asserts stands in \`integration/chaos\` and, with real guests, \`integration/guests\`."; echo; \

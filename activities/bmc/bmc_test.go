@@ -16,6 +16,8 @@ import (
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
+	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
 )
 
@@ -147,6 +149,26 @@ func TestAMachineThatDoesNothing(t *testing.T) {
 	_, err := a.Power(t.Context(), in)
 	if f := faults.As(err); f.Code != "PowerStateFailure" || f.Message != "Failed to set node power state to power on." {
 		t.Errorf("%v", err)
+	}
+}
+
+// Conductors that were killed before they have sent what they noted take none of the
+// time that the machine has: it begins when the BMC has accepted it.
+func TestWhatNobodyHasSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	computetest.InTx(t, w.DB, func(tx store.Tx) error {
+		return baremetal.NoteAct(t.Context(), tx, w.Fence.OperationID, "power/On", "")
+	})
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.acts SET sent_at = sent_at - interval '2 minutes'`); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := w.power(provision.PowerOn); err != nil || out.PowerState != string(provision.PowerOn) || !slices.Equal(w.Machine.Asked(), []string{"On"}) {
+		t.Errorf("%+v, %v, it was asked for %v", out, err, w.Machine.Asked())
+	}
+	acts, err := baremetal.Acts(t.Context(), w.DB.Pool, w.Fence.OperationID)
+	if act := acts["power/On"]; err != nil || !act.Answered || act.Age > time.Minute {
+		t.Errorf("%+v, %v", act, err)
 	}
 }
 

@@ -100,18 +100,16 @@ func (c *change) to(ctx context.Context, r reset) (pending bool, err error) {
 	if sent && !act.Answered && !r.again() {
 		return false, faults.New(faults.Conflict, "PowerStateFailure", "the BMC did not answer when it was told to restart the node, and nobody knows whether it has")
 	}
-	begun := time.Now().Add(-act.Age)
-	tried := begun
-	for c.now != leadsTo(r) {
+	for begun := time.Now().Add(-act.Age); c.now != leadsTo(r); {
 		late := time.Since(begun)
 		switch {
-		case late > c.timeout:
-			return false, faults.New(faults.Conflict, "PowerStateFailure", "Failed to set node power state to %s.", leadsTo(r))
-		case !act.Answered && time.Since(tried) > c.Settle:
+		case !act.Answered && late > c.Settle: // whoever was to send it may have been killed before
 			if act, err = c.send(ctx, r); err != nil {
 				return false, err
 			}
-			tried = time.Now()
+			begun = time.Now()
+		case late > c.timeout:
+			return false, faults.New(faults.Conflict, "PowerStateFailure", "Failed to set node power state to %s.", leadsTo(r))
 		case time.Now().After(c.until):
 			return true, nil
 		}

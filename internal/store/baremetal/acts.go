@@ -14,7 +14,8 @@ import (
 
 // Act is something that an operation has sent to a BMC, or was about to.
 type Act struct {
-	Name   string
+	Name string
+	// SentAt is when it was first about to be sent, of one that is answered when it was.
 	SentAt time.Time
 	// Age is how long ago that was, by the database's clock.
 	Age time.Duration
@@ -52,9 +53,9 @@ func NoteAct(ctx context.Context, tx store.Tx, operationID, name, about string) 
 	return nil
 }
 
-// AnswerAct notes that the BMC has accepted it.
+// AnswerAct notes that the BMC has accepted it, which is when it was sent.
 func AnswerAct(ctx context.Context, tx store.Tx, operationID, name string) error {
-	_, err := tx.Exec(ctx, `UPDATE baremetal.acts SET answered = true WHERE operation_id = $1 AND name = $2`, operationID, name)
+	_, err := tx.Exec(ctx, `UPDATE baremetal.acts SET answered = true, sent_at = clock_timestamp() WHERE operation_id = $1 AND name = $2`, operationID, name)
 	if err != nil {
 		return fmt.Errorf("note the answer to %s of %s: %w", name, operationID, store.Translate(err))
 	}
