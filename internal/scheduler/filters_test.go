@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/numa"
+	"holdfast.dev/internal/pci"
 	"holdfast.dev/internal/provider"
 )
 
@@ -23,6 +25,11 @@ func able() Host {
 		Traits: map[string]bool{"HW_CPU_X86_AVX2": true},
 		Aggregates: Merge(map[string]string{"ssd": "true", "os_distro": "debian, ubuntu"},
 			map[string]string{"ssd": "fast"}),
+		Parts: pci.Host{
+			Devices: []pci.Device{{Address: "0000:01:00.0", Vendor: "10de", Product: "1db4"}, {Address: "0000:02:00.0", Vendor: "10de", Product: "1db4"}},
+			Cells:   &numa.Host{Cells: []numa.Cell{{Dedicated: numa.CPUs{0, 1, 2, 3}, MemoryMB: 16384, Pages: []numa.Pages{{SizeKB: 4, Total: 4 << 20}}}}},
+		},
+		DevicesTaken:      pci.Taken{"0000:02:00.0": true},
 		Guests:            []Guest{{"x86_64", "qemu", "hvm"}, {"i686", "qemu", "hvm"}},
 		HypervisorType:    "QEMU",
 		HypervisorVersion: 7002000,
@@ -68,6 +75,25 @@ func TestFilters(t *testing.T) {
 			}
 			r.Query = q
 		}
+	}
+	gpus := func(n int) edit {
+		return func(r *Request, _ *Host) {
+			r.Devices = []pci.Request{{Name: "gpu", Count: n, Alias: pci.Alias{Specs: []pci.Spec{{Vendor: "10de", Product: "1db4"}}}}}
+		}
+	}
+	cells := func(vcpus int, specs map[string]string) edit {
+		return func(r *Request, _ *Host) {
+			wanted, err := numa.Read(specs, nil, vcpus, 512)
+			if err != nil {
+				panic(err)
+			}
+			r.Cells = wanted
+		}
+	}
+	pinned := map[string]string{"hw:cpu_policy": "dedicated"}
+	untold := map[string]bool{}
+	for _, f := range Filters {
+		untold[f.Name] = true
 	}
 	for _, c := range []struct {
 		what     string
@@ -143,7 +169,13 @@ func TestFilters(t *testing.T) {
 		{"a query for what it lacks", query(`["=", "$nothing", 1]`), "JsonFilter"},
 		{"an empty query", query(`[]`), ""},
 		{"texts and numbers have no order", query(`["<", "$hypervisor_type", 7]`), "JsonFilter"},
+		{"a device", gpus(1), ""},
+		{"one that another guest has", gpus(2), "PciPassthroughFilter"},
+		{"pinned CPUs", cells(4, pinned), ""},
+		{"more than there are", cells(5, pinned), "NUMATopologyFilter"},
+		{"pages that it lacks", cells(1, map[string]string{"hw:mem_page_size": "2048"}), "NUMATopologyFilter"},
 	} {
+		delete(untold, c.rejected)
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			h := able()
@@ -158,6 +190,9 @@ func TestFilters(t *testing.T) {
 				t.Errorf("rejected by %v, want %v", v.Rejected, want)
 			}
 		})
+	}
+	if len(untold) > 0 {
+		t.Errorf("nothing is turned down by %v", untold)
 	}
 }
 
