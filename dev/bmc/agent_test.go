@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,8 +71,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// medium makes the image of a ramdisk that is told something, and serves it with an
-// image for disks.
+// medium makes the image of a ramdisk that is told something, and serves it, but not at
+// once, with an image for disks.
 func medium(t *testing.T, told string) (*httptest.Server, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +83,14 @@ func medium(t *testing.T, told string) (*httptest.Server, string) {
 	}
 	disk := []byte(strings.Repeat("disk", 1000))
 	mux := http.NewServeMux()
-	mux.Handle("GET /boot.iso", http.FileServer(http.Dir(dir)))
+	var reads atomic.Int32
+	mux.HandleFunc("GET /boot.iso", func(w http.ResponseWriter, r *http.Request) {
+		if reads.Add(1) < 3 {
+			http.Error(w, "whoever serves it is away", http.StatusServiceUnavailable)
+			return
+		}
+		http.ServeFile(w, r, filepath.Join(dir, "boot.iso"))
+	})
 	mux.HandleFunc("GET /disk.raw", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(disk) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

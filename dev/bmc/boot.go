@@ -78,18 +78,27 @@ func (m *Machine) powered() {
 	})
 }
 
+// mediumTries is how often a medium is read that can't be read, as firmware does, with
+// five of the ramdisk's seconds between: whoever serves it may come back.
+const mediumTries = 120
+
 // start boots the medium if the machine was told to, or else its disk.
 func (m *Machine) start(ctx context.Context, from Boot, medium string) {
 	if from.Enabled == own.Enabled || from.Target != "Cd" || medium == "" {
 		m.run(ctx, m.fromDisk(), nil, nil)
 		return
 	}
-	told, err := bootParameters(ctx, medium)
-	if err != nil {
+	for range mediumTries {
+		told, err := bootParameters(ctx, medium)
+		if err == nil {
+			m.run(ctx, Ramdisk, newAgent(m, told), nil)
+			return
+		}
 		m.run(ctx, Nothing, nil, err)
-		return
+		if pause(ctx, 5*m.Pace) != nil {
+			return
+		}
 	}
-	m.run(ctx, Ramdisk, newAgent(m, told), nil)
 }
 
 // run has the machine run something, unless it was turned off meanwhile.
