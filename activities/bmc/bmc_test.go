@@ -12,6 +12,7 @@ import (
 	"holdfast.dev/activities/activitytest"
 	sim "holdfast.dev/dev/bmc"
 	"holdfast.dev/dev/bmc/bmctest"
+	"holdfast.dev/dev/bmc/ipmitest"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
@@ -107,33 +108,45 @@ func TestWithoutSessions(t *testing.T) {
 	}
 }
 
-// Whatever a BMC does when it is asked, a reboot turns its machine off once and on
-// once, or fails and says why.
+// Whatever a BMC does when it is asked, and whatever is lost, a reboot turns its machine off
+// once and on once, or fails and says why.
 func TestABMCThatMisbehaves(t *testing.T) {
 	t.Parallel()
-	for _, f := range []sim.Fault{sim.Slow, sim.Unavailable, sim.Refuses, sim.Drops, sim.Garbage} {
-		for at := range 2 {
-			t.Run(fmt.Sprintf("%s at reset %d", f, at+1), func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t, "redfish", nil)
-				w.Machine.Put(sim.On)
-				w.Machine.Lag = 50 * time.Millisecond
-				if at == 1 {
-					w.Machine.Misbehave("")
-				}
-				w.Machine.Misbehave(f)
-				out, err := w.power(provision.PowerReboot)
-				turns := w.Machine.Turns()
-				switch {
-				case f == sim.Refuses:
-					if !faults.Is(err, faults.Invalid) || len(turns) != at {
-						t.Errorf("%+v, %v, %v", out, err, turns)
-					}
-				case err != nil || out.PowerState != string(provision.PowerOn) || !slices.Equal(turns, []sim.Power{sim.Off, sim.On}):
-					t.Errorf("%+v, %v, %v", out, err, turns)
-				}
-			})
+	for by, make := range map[string]func(*testing.T) *world{
+		"redfish": func(t *testing.T) *world { return newWorld(t, "redfish", nil) },
+		"ipmi": func(t *testing.T) *world {
+			w, _ := byIPMI(t, ipmitest.Options{}, nil)
+			return w
+		},
+	} {
+		for _, f := range []sim.Fault{sim.Slow, sim.Unavailable, sim.Refuses, sim.Drops, sim.Garbage} {
+			for at := range 2 {
+				t.Run(fmt.Sprintf("%s %s at reset %d", by, f, at+1), func(t *testing.T) {
+					t.Parallel()
+					misbehaves(make(t), f, at)
+				})
+			}
 		}
+	}
+}
+
+// misbehaves has a node be rebooted whose BMC meets a fault at one of its resets.
+func misbehaves(w *world, f sim.Fault, at int) {
+	w.Machine.Put(sim.On)
+	w.Machine.Lag = 50 * time.Millisecond
+	if at == 1 {
+		w.Machine.Misbehave("")
+	}
+	w.Machine.Misbehave(f)
+	out, err := w.power(provision.PowerReboot)
+	turns := w.Machine.Turns()
+	switch {
+	case f == sim.Refuses:
+		if !faults.Is(err, faults.Invalid) || len(turns) != at {
+			w.Errorf("%+v, %v, %v", out, err, turns)
+		}
+	case err != nil || out.PowerState != string(provision.PowerOn) || !slices.Equal(turns, []sim.Power{sim.Off, sim.On}):
+		w.Errorf("%+v, %v, %v", out, err, turns)
 	}
 }
 

@@ -9,5 +9,6 @@
 //
 // A BMC that is slow or broken delays nobody else: so many calls go to one at a
 // time, and after a failure it is left alone for a while (limits.go). Connections
-// are made by internal/netguard, and certificates are checked.
+// are made by internal/netguard; certificates are checked by Redfish, and sessions by IPMI
+// (internal/ipmi) are encrypted.
 package bmc

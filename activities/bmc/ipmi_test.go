@@ -78,36 +78,6 @@ func TestPowerByIPMI(t *testing.T) {
 	}
 }
 
-// Whatever a BMC does when it is asked, and whatever is lost, a reboot turns its machine off
-// once and on once, or fails and says why.
-func TestABMCByIPMIThatMisbehaves(t *testing.T) {
-	t.Parallel()
-	for _, f := range []sim.Fault{sim.Slow, sim.Unavailable, sim.Refuses, sim.Drops, sim.Garbage} {
-		for at := range 2 {
-			t.Run(fmt.Sprintf("%s at reset %d", f, at+1), func(t *testing.T) {
-				t.Parallel()
-				w, _ := byIPMI(t, ipmitest.Options{}, nil)
-				w.Machine.Put(sim.On)
-				w.Machine.Lag = 50 * time.Millisecond
-				if at == 1 {
-					w.Machine.Misbehave("")
-				}
-				w.Machine.Misbehave(f)
-				out, err := w.power(provision.PowerReboot)
-				turns := w.Machine.Turns()
-				switch {
-				case f == sim.Refuses:
-					if !faults.Is(err, faults.Invalid) || len(turns) != at {
-						t.Errorf("%+v, %v, %v", out, err, turns)
-					}
-				case err != nil || out.PowerState != string(provision.PowerOn) || !slices.Equal(turns, []sim.Power{sim.Off, sim.On}):
-					t.Errorf("%+v, %v, %v", out, err, turns)
-				}
-			})
-		}
-	}
-}
-
 // A node that must not be turned off is told once to restart: one that gave no answer to it
 // is not told again. Its system isn't ended to begin anew.
 func TestRestartByIPMI(t *testing.T) {
