@@ -8,7 +8,6 @@ import (
 	"encoding/xml"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"holdfast.dev/api/rest"
@@ -67,9 +66,6 @@ func amazonOf(err error) error {
 	class, text := hot.Class(err), err.Error()
 	if class == "" {
 		class, text = f.Code, f.Message
-	}
-	if slices.Contains(silent, class) {
-		text = ""
 	}
 	switch {
 	case class == hot.LimitExceeded:

@@ -3,11 +3,8 @@ package orchestration
 // The words of Heat's faults (contracts: orchestration/errors.json).
 
 import (
-	"slices"
-
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/hot"
 )
 
 // words are what the original says of a status, whatever has happened.
@@ -25,9 +22,6 @@ var statusWords = map[int]words{
 		"The server has either erred or is incapable of performing the requested operation."},
 	503: {"HTTPServiceUnavailable", "Service Unavailable", "The server is currently unavailable. Please try again at a later time."},
 }
-
-// silent are classes of the original's language, whose texts it keeps to itself.
-var silent = []string{hot.ValueError, hot.TypeError, hot.KeyError, "AttributeError"}
 
 type faultBody struct {
 	Code        int        `json:"code"`
@@ -51,9 +45,6 @@ var heatFaults = rest.Faults{
 		}
 		if class == "" {
 			class = w.class
-		}
-		if slices.Contains(silent, class) {
-			message = ""
 		}
 		return faultBody{status, w.title, w.explanation, faultError{Type: class, Message: message}}
 	},

@@ -68,11 +68,12 @@ func TestSoftwareConfigs(t *testing.T) {
 		class, text               string
 	}{
 		{"alice", "POST", "/software_configs", "", 400, "HTTPBadRequest", malformed},
-		{"alice", "POST", "/software_configs", `{"inputs": {"a": 1}}`, 400, "TypeError", ""},
-		{"alice", "POST", "/software_configs", `{"outputs": ["a"]}`, 400, "TypeError", ""},
-		{"alice", "POST", "/software_configs", `{"inputs": [{"type": "Number"}]}`, 400, "ValueError", ""},
-		{"alice", "POST", "/software_configs", `{"inputs": [{"name": "n", "type": "Number", "default": "x"}]}`, 400, "ValueError", ""},
-		{"alice", "POST", "/software_configs", `{"inputs": [{"name": "n", "type": "Bogus"}]}`, 400, "ValueError", ""},
+		{"alice", "POST", "/software_configs", `{"inputs": {"a": 1}}`, 400, "TypeError", "Software Config I/O Schema must be in a list"},
+		{"alice", "POST", "/software_configs", `{"outputs": ["a"]}`, 400, "TypeError", "Software Config I/O Schema must be a dict"},
+		{"alice", "POST", "/software_configs", `{"inputs": [{"type": "Number"}]}`, 400, "ValueError", "Property name not assigned"},
+		{"alice", "POST", "/software_configs", `{"inputs": [{"name": "n", "type": "Number", "default": "x"}]}`, 400, "ValueError", "Value 'x' is not a number"},
+		{"alice", "POST", "/software_configs", `{"inputs": [{"name": "n", "type": "Bogus"}]}`, 400, "ValueError",
+			`"Bogus" is not an allowed value ["String", "Number", "CommaDelimitedList", "Json", "Boolean"]`},
 		{"alice", "POST", "/software_configs", `{"name": "` + long + `"}`, 400, "HTTPBadRequest", "name is longer than 255 characters"},
 		{"reader", "POST", "/software_configs", `{}`, 403, "Forbidden", "You are not authorized to use software_configs:create."},
 		{"alice", "GET", "/software_configs?limit=x", "", 400, "HTTPBadRequest", "Only integer is acceptable by 'limit'."},

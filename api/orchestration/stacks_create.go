@@ -182,7 +182,7 @@ func tagsOf(body *value.Map) ([]string, error) {
 		}
 		return tags, nil
 	}
-	return nil, faults.New(faults.Invalid, "AttributeError", "tags are one text")
+	return nil, faults.New(faults.Invalid, "AttributeError", "tags must be a text, not %s", value.TypeName(v))
 }
 
 // admit refuses a definition that could not be carried out.
