@@ -31,6 +31,8 @@ type Agent struct {
 	client  *http.Client
 	// forced asks for a heartbeat before its time.
 	forced chan struct{}
+	// newest is the minor version of the API, once that has said it; for live alone.
+	newest int
 
 	mu       sync.Mutex
 	end      context.CancelFunc // nil before it lives
@@ -177,8 +179,11 @@ const (
 	knowsVerifyCA = 68
 )
 
-// version is the newest minor version of the API.
+// version is the newest minor version of the API, which is asked until it has said it.
 func (a *Agent) version(ctx context.Context, api string) int {
+	if a.newest > 0 {
+		return a.newest
+	}
 	var document struct {
 		DefaultVersion struct{ Version string } `json:"default_version"`
 	}
@@ -190,6 +195,7 @@ func (a *Agent) version(ctx context.Context, api string) int {
 	if err != nil {
 		return assumed
 	}
+	a.newest = number
 	return number
 }
 
@@ -220,7 +226,6 @@ func (a *Agent) lookup(ctx context.Context, api, id string) (timeout float64, er
 	if id != "" {
 		query.Set("node_uuid", id)
 	}
-	version := header(min(a.version(ctx, api), knowsTokens))
 	wait := a.seconds(1)
 	for until := time.Now().Add(a.seconds(600)); ; {
 		var answer struct {
@@ -230,6 +235,7 @@ func (a *Agent) lookup(ctx context.Context, api, id string) (timeout float64, er
 				Token            string  `json:"agent_token"`
 			}
 		}
+		version := header(min(a.version(ctx, api), knowsTokens))
 		_, err := a.ask(ctx, http.MethodGet, api+"/v1/lookup?"+query.Encode(), version, nil, &answer)
 		if err == nil && answer.Node.UUID != "" {
 			a.mu.Lock()
@@ -274,10 +280,9 @@ const least = 5
 
 // heartbeats says that the ramdisk is alive.
 func (a *Agent) heartbeats(ctx context.Context, api string, timeout float64) {
-	version := min(a.version(ctx, api), knowsVerifyCA)
 	for {
 		interval := least * (1 + rand.Float64())
-		if err := a.beat(ctx, api, version); err != nil {
+		if err := a.beat(ctx, api, min(a.version(ctx, api), knowsVerifyCA)); err != nil {
 			a.note(err)
 		} else {
 			interval = timeout * (0.3 + 0.3*rand.Float64())

@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,6 +162,34 @@ func TestARamdisk(t *testing.T) {
 		t.Errorf("turned on: %d", status)
 	}
 	eventually(t, "it runs its disk", func() bool { return m.Runs() == bmc.Disk })
+}
+
+// A ramdisk that was told no version of the API, because that was away, asks again, and
+// shows its token from then on.
+func TestARamdiskAsksTheVersionAgain(t *testing.T) {
+	t.Parallel()
+	_, m := start(t)
+	api := bmctest.Start(t, "******")
+	to, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	through := httputil.NewSingleHostReverseProxy(to)
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" && asked.Add(1) < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(away.Close)
+	m.Put(bmc.On)
+	m.StartRamdisk(map[string]string{"ipa-api-url": away.URL, "ipa-agent-token": bmctest.Token})
+	then := api.Await(t, 1)
+	if first := api.Beats()[0]; first["agent_token"] != "" || then["agent_token"] != bmctest.Token || api.Asked()[0] != m.MAC+" at 1.31" {
+		t.Errorf("%v, %v, %v", first, then, api.Asked())
+	}
 }
 
 // A ramdisk without a token that somebody else has been given serves nobody; and a
