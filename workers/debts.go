@@ -5,7 +5,6 @@ package workers
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"holdfast.dev/activities/libvirt"
@@ -30,15 +29,12 @@ type payer struct {
 	pay    func(context.Context, libvirt.Debt) error
 	report func(context.Context, hostlink.Debt) error
 	log    *slog.Logger
-
-	mu     sync.Mutex
-	copies map[hostlink.Debt]bool // under way
-	wait   sync.WaitGroup
+	copies beside[hostlink.Debt]
 }
 
 // run pays the lists it gets until ctx ends.
 func (p *payer) run(ctx context.Context, lists <-chan []hostlink.Debt) {
-	defer p.wait.Wait()
+	defer p.copies.wait.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -56,32 +52,13 @@ func (p *payer) payAll(ctx context.Context, debts []hostlink.Debt) (unpaid int) 
 	for _, d := range debts {
 		if operations.EffectKind(d.Kind) == operations.EffectSwapped {
 			unpaid++
-			p.payBeside(ctx, d)
+			// It holds up no other; one that finds too many under way is listed again.
+			p.copies.begin(d, maxCopies, func() { p.paid(ctx, d, copyTime) })
 		} else if !p.paid(ctx, d, payTime) {
 			unpaid++
 		}
 	}
 	return unpaid
-}
-
-// payBeside has a debt be paid that holds up no other. One that finds too many under
-// way is listed again.
-func (p *payer) payBeside(ctx context.Context, d hostlink.Debt) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.copies[d] || len(p.copies) >= maxCopies {
-		return
-	}
-	if p.copies == nil {
-		p.copies = map[hostlink.Debt]bool{}
-	}
-	p.copies[d] = true
-	p.wait.Go(func() {
-		p.paid(ctx, d, copyTime)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.copies, d)
-	})
 }
 
 func (p *payer) paid(ctx context.Context, d hostlink.Debt, limit time.Duration) bool {

@@ -62,10 +62,10 @@ func TestCopiesArePaidBeside(t *testing.T) {
 	}
 	mu.Unlock()
 	close(goOn)
-	p.wait.Wait()
+	p.copies.wait.Wait()
 	p.payAll(t.Context(), debts[maxCopies:])
 	copied = append(copied, <-begun)
-	p.wait.Wait()
+	p.copies.wait.Wait()
 	slices.Sort(copied)
 	slices.Sort(reported)
 	if !slices.Equal(copied, strings.Fields("a b c d e")) || !slices.Equal(reported, strings.Fields("a b c d e g g")) || len(begun) > 0 {

@@ -120,6 +120,7 @@ type host struct {
 	listener   *hostlink.Listener
 	link       *hostlink.Client
 	payer      *payer
+	prefetcher *prefetcher
 	swept      time.Time
 }
 
@@ -156,6 +157,7 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 	}
 	defer h.listener.Close()
 	h.payer = &payer{pay: h.activities.Pay, report: h.link.Paid, log: h.log}
+	h.prefetcher = &prefetcher{get: h.driver.CacheImage, settled: h.link.ImageSettled, log: h.log}
 
 	answer, err := h.register(ctx)
 	if err != nil {
@@ -270,12 +272,13 @@ func (h *host) newWorker(work context.Context, fatal chan<- error) (worker.Worke
 	return w, register(w, HostRole, map[string]any{"libvirt": h.activities})
 }
 
-// live sends heartbeats and has debts paid that they list.
+// live sends heartbeats, has debts paid that they list, and gets the images.
 func (h *host) live(ctx context.Context, fatal <-chan error) error {
 	paying := make(chan []hostlink.Debt, 1)
 	payCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer h.prefetcher.under.wait.Wait()
 	defer stop()
 	wg.Go(func() { h.payer.run(payCtx, paying) })
 
@@ -297,6 +300,7 @@ func (h *host) live(ctx context.Context, fatal <-chan error) error {
 			h.log.WarnContext(ctx, "heartbeat", "error", err)
 			continue
 		}
+		h.prefetcher.begin(payCtx, answer.Images)
 		if len(answer.Debts) > 0 {
 			select {
 			case paying <- answer.Debts:

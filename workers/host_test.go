@@ -47,7 +47,9 @@ type registry struct {
 	reg    []hostlink.Registration
 	beats  []hostlink.Report
 	paid   []string
-	left   []string // hosts that have taken leave
+	// images are those that hosts are to have, settled those that they have done with.
+	images, settled []string
+	left            []string // hosts that have taken leave
 	// refuseLeave is what they are answered.
 	refuseLeave error
 	onPaid      func()
@@ -74,7 +76,7 @@ func (r *registry) Heartbeat(_ context.Context, _ string, in hostlink.Report) (h
 	defer r.mu.Unlock()
 	r.beats = append(r.beats, in)
 	r.changed.Broadcast()
-	return hostlink.Answer{Debts: slices.Clone(r.debts)}, r.refuse
+	return hostlink.Answer{Debts: slices.Clone(r.debts), Images: slices.Clone(r.images)}, r.refuse
 }
 
 func (r *registry) Paid(_ context.Context, _, operationID string, seq int) error {
@@ -85,6 +87,15 @@ func (r *registry) Paid(_ context.Context, _, operationID string, seq int) error
 	if r.onPaid != nil {
 		r.onPaid()
 	}
+	r.changed.Broadcast()
+	return nil
+}
+
+func (r *registry) ImageSettled(_ context.Context, _, imageID string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settled = append(r.settled, imageID)
+	r.images = slices.DeleteFunc(r.images, func(id string) bool { return id == imageID })
 	r.changed.Broadcast()
 	return nil
 }
@@ -350,6 +361,41 @@ func TestDebtsWhileAtWork(t *testing.T) {
 	s.mu.Unlock()
 	s.wait(t, "the debt paid", func() bool { return slices.Equal(s.paid, []string{"op 1"}) })
 	s.wait(t, "the guest gone", func() bool { return len(s.beats[len(s.beats)-1].Guests) == 0 })
+}
+
+// A host gets the images that it is to have beside its work: one that it was stopped over
+// at its next start, and one that can't be had is given up.
+func TestHostGetsImages(t *testing.T) {
+	t.Parallel()
+	s, dir := newSite(t), t.TempDir()
+	identity(t, dir)
+	s.images = []string{"first", "second"}
+	begun := make(chan string, 10)
+	stop := s.run(t, dir, simulated.Options{Delay: "cache.done=hang", OnStep: func(id, step string) {
+		if step == "cache.done" {
+			begun <- id
+		}
+	}})
+	got := []string{<-begun, <-begun}
+	stop()
+	slices.Sort(got)
+	if want := []string{"first", "second"}; !slices.Equal(got, want) || len(s.settled) > 0 {
+		t.Errorf("got %v, settled %v, want %v and none", got, s.settled, want)
+	}
+	stop = s.run(t, dir, simulated.Options{})
+	s.wait(t, "no image wanted", func() bool { return len(s.images) == 0 })
+	stop()
+	for _, id := range got {
+		if _, err := os.Stat(filepath.Join(dir, "images", id)); err != nil || !slices.Contains(s.settled, id) {
+			t.Errorf("image %s: %v, settled %v", id, err, s.settled)
+		}
+	}
+	s.images = []string{"gone"}
+	s.run(t, dir, simulated.Options{Fail: "cache.image=not_found"})
+	s.wait(t, "the image given up", func() bool { return slices.Contains(s.settled, "gone") })
+	if _, err := os.Stat(filepath.Join(dir, "images", "gone")); err == nil {
+		t.Error("it is there")
+	}
 }
 
 func makeGuest(t *testing.T, dir, server string) {

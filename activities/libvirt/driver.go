@@ -57,6 +57,9 @@ type Driver interface {
 	// PrepareImage has the image that the control plane names for the server on
 	// the host, and checks that it fits the spec. The guest is left alone.
 	PrepareImage(ctx context.Context, spec steps.ServerSpec) error
+	// CacheImage has an image on the host before a server starts from it, where the
+	// driver keeps images. Errors: Invalid, NotFound, Unavailable.
+	CacheImage(ctx context.Context, imageID string) error
 	// Rebuild makes the guest of the spec: its disks on the host are new, from
 	// that image, and it runs, unless in.Off. It calls confirm before it takes
 	// anything away. A guest that was rebuilt for the mark already is the answer.

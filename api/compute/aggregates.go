@@ -4,11 +4,13 @@ package compute
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/microversion"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/compute"
 )
@@ -24,6 +26,7 @@ func (a *API) aggregateOperations() []rest.Operation {
 		{Method: "POST", Path: one + "/action", Action: "add_host", Policy: rule + "add_host", Success: 200, Handler: a.changeAggregate(addHost)},
 		{Method: "POST", Path: one + "/action", Action: "remove_host", Policy: rule + "remove_host", Success: 200, Handler: a.changeAggregate(removeHost)},
 		{Method: "POST", Path: one + "/action", Action: "set_metadata", Policy: rule + "set_metadata", Success: 200, Handler: a.changeAggregate(setAggregateMetadata)},
+		{Method: "POST", Path: one + "/images", Versions: microversion.From(81), Policy: "compute:aggregates:images", Success: 202, Handler: a.cacheImages},
 	}
 }
 
@@ -193,6 +196,61 @@ func namedHost(r *rest.Request, action string) (string, error) {
 		return "", err
 	}
 	return asked.Host, nil
+}
+
+// cacheImages asks Glance first, outside of any transaction, and has the aggregate's
+// hosts get the images after the answer.
+func (a *API) cacheImages(r *rest.Request) (*rest.Response, error) {
+	id, err := aggregateID(r)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := readBody[[]struct {
+		ID string `json:"id"`
+	}](r, "cache")
+	if err != nil {
+		return nil, err
+	}
+	images := make([]string, len(*asked))
+	for i, one := range *asked {
+		if slices.Contains(images[:i], one.ID) {
+			return nil, faults.New(faults.Invalid, "DuplicateImages", "Duplicate images in request")
+		}
+		images[i] = one.ID
+	}
+	if _, err := compute.GetAggregate(r.Context(), a.DB.Pool, id); err != nil {
+		return nil, err
+	}
+	if err := a.seesImages(r, images); err != nil {
+		return nil, err
+	}
+	return nil, a.DB.InTx(r.Context(), func(tx store.Tx) error {
+		if _, err := compute.LockAggregate(r.Context(), tx, id); err != nil {
+			return err
+		}
+		return compute.WantImages(r.Context(), tx, id, images, a.HostDownAfter)
+	})
+}
+
+// seesImages looks at each image in the caller's name. No more are looked at than a host
+// can be wanted to have.
+func (a *API) seesImages(r *rest.Request, images []string) error {
+	if n := len(images); n > compute.MaxWantedImages {
+		return compute.TooManyWanted(n)
+	}
+	if !a.reachable(r.Identity) {
+		return nil
+	}
+	for _, id := range images {
+		_, err := a.Neighbours.Image(r.Context(), r.Identity, id)
+		if faults.Is(err, faults.NotFound) {
+			return faults.Wrap(err, faults.Invalid, "ImageNotFound", "Image %s could not be found.", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // aggregateID reads the number in the path.

@@ -29,7 +29,6 @@ var notServed = map[string]string{
 	"POST /servers/{server_id}/remote-consoles": "consoles are only read yet",
 	"GET /os-simple-tenant-usage":               "usage isn't summed up yet",
 	"GET /os-simple-tenant-usage/{id}":          "usage isn't summed up yet",
-	"POST /os-aggregates/{id}/images":           "images come to hosts with their servers only yet",
 }
 
 // noSubject are operations that are served and whose subject can't come to be

@@ -190,6 +190,7 @@ func TestDevelopmentCloud(t *testing.T) {
 	second.awaitActive(old)   // the same data
 	second.awaitActive(young) // and what was in flight
 	migrated(second, old)
+	cached(second, dir)
 	second.ask(http.MethodDelete, second.compute+"/servers/"+old, "", http.StatusNoContent)
 	signalled(second)
 	second.interrupt()

@@ -376,6 +376,10 @@ func (s *stage) word(c call, about subject, within, key, text string) string {
 		return flavor
 	case "group":
 		return things["os-server-groups"](s, call{})
+	case "id":
+		if within == "cache" {
+			return s.image
+		}
 	case "key_name":
 		return things["os-keypairs"](s, call{})
 	case "host", "hypervisor_hostname_pattern":

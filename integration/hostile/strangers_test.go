@@ -37,6 +37,7 @@ var bodies = map[string]string{
 	"POST /os-aggregates/{id}/action add_host":            `{"add_host": {"host": "x"}}`,
 	"POST /os-aggregates/{id}/action remove_host":         `{"remove_host": {"host": "x"}}`,
 	"POST /os-aggregates/{id}/action set_metadata":        `{"set_metadata": {"metadata": {"a": "b"}}}`,
+	"POST /os-aggregates/{id}/images":                     `{"cache": [{"id": "` + nothing + `"}]}`,
 	"POST /servers":                                       `{"server": {"name": "x", "flavorRef": "nosuch", "imageRef": "` + cloud.Image + `"}}`,
 	"PUT /servers/{id}":                                   `{"server": {"name": "x"}}`,
 	"POST /servers/{server_id}/metadata":                  `{"metadata": {"a": "b"}}`,

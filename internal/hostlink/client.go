@@ -72,6 +72,12 @@ func (c *Client) Paid(ctx context.Context, d Debt) error {
 	return err
 }
 
+// ImageSettled says that the host has an image that it was to have, or can't have it.
+func (c *Client) ImageSettled(ctx context.Context, imageID string) error {
+	_, err := c.post(ctx, "images/"+url.PathEscape(imageID)+"/settled", struct{}{})
+	return err
+}
+
 // Leave says that the host is no more. Errors: Conflict, it has servers yet.
 func (c *Client) Leave(ctx context.Context) error {
 	_, err := c.post(ctx, "leave", struct{}{})

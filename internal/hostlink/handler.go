@@ -23,6 +23,9 @@ type Registry interface {
 	Heartbeat(ctx context.Context, hostID string, r Report) (Answer, error)
 	// Paid takes note that the host has paid a debt. Said twice is fine.
 	Paid(ctx context.Context, hostID, operationID string, seq int) error
+	// ImageSettled takes note that the host has an image that it was to have, or can't
+	// have it. Said twice is fine.
+	ImageSettled(ctx context.Context, hostID, imageID string) error
 	// Leave forgets the host. Said twice is fine. Errors: Conflict, it has servers yet.
 	Leave(ctx context.Context, hostID string) error
 }
@@ -44,8 +47,10 @@ func Handler(key Key, registry Registry, servers Servers) http.Handler {
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/register", h.serve(h.register))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/heartbeat", h.serve(h.heartbeat))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/debts/{operation}/{seq}/paid", h.serve(h.paid))
+	mux.HandleFunc("POST "+Prefix+"hosts/{host}/images/{image}/settled", h.serve(h.imageSettled))
 	mux.HandleFunc("POST "+Prefix+"hosts/{host}/leave", h.serve(h.leave))
 	if servers != nil {
+		mux.HandleFunc("GET "+Prefix+"hosts/{host}/images/{image}", h.serve(h.wantedImage))
 		for what, read := range serverReads {
 			mux.HandleFunc("GET "+Prefix+"servers/{server}/"+what, h.serverRead(read))
 		}
@@ -127,6 +132,14 @@ func (r Report) check() error {
 
 func (h handler) leave(ctx context.Context, hostID string, _ *http.Request) (any, error) {
 	return struct{}{}, h.registry.Leave(ctx, hostID)
+}
+
+func (h handler) wantedImage(ctx context.Context, hostID string, r *http.Request) (any, error) {
+	return h.servers.WantedImage(ctx, hostID, r.PathValue("image"))
+}
+
+func (h handler) imageSettled(ctx context.Context, hostID string, r *http.Request) (any, error) {
+	return struct{}{}, h.registry.ImageSettled(ctx, hostID, r.PathValue("image"))
 }
 
 func (h handler) paid(ctx context.Context, hostID string, r *http.Request) (any, error) {

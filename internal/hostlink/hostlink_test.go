@@ -160,6 +160,11 @@ func (r *told) Paid(_ context.Context, hostID, operationID string, seq int) erro
 	return r.err
 }
 
+func (r *told) ImageSettled(_ context.Context, hostID, imageID string) error {
+	r.got = append(r.got, hostID, imageID)
+	return r.err
+}
+
 func (r *told) Leave(_ context.Context, hostID string) error {
 	r.got = append(r.got, hostID)
 	return r.err
@@ -168,7 +173,7 @@ func (r *told) Leave(_ context.Context, hostID string) error {
 func TestBothSides(t *testing.T) {
 	t.Parallel()
 	key, hostID := newKey(t), uuid.NewString()
-	registry := &told{answer: Answer{Debts: []Debt{{OperationID: "server/a/build/b", Seq: 3, Kind: "guest", Ref: "a", Generation: 2, Attempt: 1}}}}
+	registry := &told{answer: Answer{Debts: []Debt{{OperationID: "server/a/build/b", Seq: 3, Kind: "guest", Ref: "a", Generation: 2, Attempt: 1}}, Images: []string{"i"}}}
 	server := httptest.NewServer(Handler(key, registry, nil))
 	defer server.Close()
 	client, err := NewClient(server.URL+"/", hostID, key, NewTransport())
@@ -189,10 +194,13 @@ func TestBothSides(t *testing.T) {
 	if err := client.Paid(ctx, registry.answer.Debts[0]); err != nil {
 		t.Errorf("paid: %v", err)
 	}
+	if err := client.ImageSettled(ctx, "i"); err != nil {
+		t.Errorf("settled: %v", err)
+	}
 	if err := client.Leave(ctx); err != nil {
 		t.Errorf("leave: %v", err)
 	}
-	want := []any{hostID, registration, hostID, report, hostID, "server/a/build/b", 3, hostID}
+	want := []any{hostID, registration, hostID, report, hostID, "server/a/build/b", 3, hostID, "i", hostID}
 	if !reflect.DeepEqual(registry.got, want) {
 		t.Errorf("the registry was told %+v, want %+v", registry.got, want)
 	}
@@ -208,6 +216,35 @@ func TestBothSides(t *testing.T) {
 	server.Close()
 	if _, err := client.Heartbeat(ctx, report); !faults.Is(err, faults.Unavailable) {
 		t.Errorf("nobody there: %v, want unavailable", err)
+	}
+}
+
+// gallery tells each host of images.
+type gallery struct{ Servers }
+
+func (gallery) WantedImage(_ context.Context, hostID, imageID string) (Image, error) {
+	return Image{ID: imageID, URL: hostID}, nil
+}
+
+func TestWantedImage(t *testing.T) {
+	t.Parallel()
+	key, hostID := newKey(t), uuid.NewString()
+	handler := Handler(key, &told{}, gallery{})
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := NewClient(server.URL, hostID, key, NewTransport())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.WantedImage(t.Context(), "i"); err != nil || got != (Image{ID: "i", URL: hostID}) {
+		t.Errorf("image %+v, %v", got, err)
+	}
+	path := Prefix + "hosts/" + hostID + "/images/i"
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "Bearer "+key.Issue(hostCaller(uuid.NewString()), "GET", path))
+	w := httptest.NewRecorder()
+	if handler.ServeHTTP(w, r); w.Code != http.StatusForbidden {
+		t.Errorf("another host is answered %d %s", w.Code, w.Body)
 	}
 }
 

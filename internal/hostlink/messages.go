@@ -66,6 +66,9 @@ type Answer struct {
 	// Debts are undos that the host owes, oldest first: at most MaxDebts; the
 	// rest comes when these are paid.
 	Debts []Debt `json:"debts"`
+	// Images are those that the host is to have in its cache, if it has one: what no
+	// server asks for yet.
+	Images []string `json:"images,omitempty"`
 }
 
 // MaxDebts is how many debts one answer lists.

@@ -1,6 +1,6 @@
 package hostlink
 
-// What a host asks about the servers on it: what must not go through a
+// What a host asks about the servers on it, and the images that it is to have: what must not go through a
 // workflow's history, since it is large or secret.
 
 import (
@@ -17,6 +17,9 @@ import (
 // Unavailable, a service is out of reach.
 type Servers interface {
 	Image(ctx context.Context, hostID, serverID string) (Image, error)
+	// WantedImage tells of an image that the host is to have before a server starts
+	// from it. Errors: NotFound, it isn't to have that.
+	WantedImage(ctx context.Context, hostID, imageID string) (Image, error)
 	// ConfigDrive gives the files of the server's config drive by their paths,
 	// "openstack/latest/meta_data.json". They hold secrets.
 	ConfigDrive(ctx context.Context, hostID, serverID string) (ConfigDrive, error)
@@ -115,26 +118,35 @@ func (h handler) serverRead(read func(context.Context, Servers, string, string) 
 
 // Image asks for the image that a server on this host starts from.
 func (c *Client) Image(ctx context.Context, serverID string) (Image, error) {
-	return get[Image](ctx, c, serverID, "image")
+	return get[Image](ctx, c, ofServer(serverID, "image"))
+}
+
+// WantedImage asks for an image that this host is to have.
+func (c *Client) WantedImage(ctx context.Context, imageID string) (Image, error) {
+	return get[Image](ctx, c, "hosts/"+c.hostID+"/images/"+url.PathEscape(imageID))
 }
 
 // ConfigDrive asks for the files of a server's config drive.
 func (c *Client) ConfigDrive(ctx context.Context, serverID string) (ConfigDrive, error) {
-	return get[ConfigDrive](ctx, c, serverID, "metadata")
+	return get[ConfigDrive](ctx, c, ofServer(serverID, "metadata"))
 }
 
 // Upload asks where the image belongs that is being made of a server on this host.
 func (c *Client) Upload(ctx context.Context, serverID string) (Upload, error) {
-	return get[Upload](ctx, c, serverID, "upload")
+	return get[Upload](ctx, c, ofServer(serverID, "upload"))
 }
 
 // Volumes asks how a server's volumes are reached.
 func (c *Client) Volumes(ctx context.Context, serverID string) (Volumes, error) {
-	return get[Volumes](ctx, c, serverID, "volumes")
+	return get[Volumes](ctx, c, ofServer(serverID, "volumes"))
 }
 
-func get[T any](ctx context.Context, c *Client, serverID, what string) (answer T, err error) {
-	resp, err := c.do(ctx, http.MethodGet, "servers/"+url.PathEscape(serverID)+"/"+what, nil)
+func ofServer(serverID, what string) string {
+	return "servers/" + url.PathEscape(serverID) + "/" + what
+}
+
+func get[T any](ctx context.Context, c *Client, path string) (answer T, err error) {
+	resp, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return answer, err
 	}

@@ -73,7 +73,8 @@ func (r *Registry) answer(ctx context.Context, hostID string) (hostlink.Answer, 
 		answer.Debts[i] = hostlink.Debt{OperationID: d.OperationID, Seq: d.Seq, Kind: string(d.Kind), Ref: d.Ref,
 			Generation: d.Generation, Attempt: d.Attempt}
 	}
-	return answer, nil
+	answer.Images, err = compute.WantedImages(ctx, r.db.Pool, hostID)
+	return answer, err
 }
 
 // Paid settles a debt and gives back the room that was owed with it. Errors:
@@ -82,6 +83,11 @@ func (r *Registry) Paid(ctx context.Context, hostID, operationID string, seq int
 	return r.db.InTx(ctx, func(tx store.Tx) error {
 		return compute.PayDebt(ctx, tx, r.engine, hostID, operationID, seq)
 	})
+}
+
+// ImageSettled asks the host for an image no longer.
+func (r *Registry) ImageSettled(ctx context.Context, hostID, imageID string) error {
+	return compute.SettleImage(ctx, r.db.Pool, hostID, imageID)
 }
 
 // Leave forgets the host. Errors: Conflict, servers or claims are on it.

@@ -5,6 +5,7 @@ package hosts
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
@@ -62,6 +63,23 @@ func (s *Servers) Image(ctx context.Context, hostID, serverID string) (hostlink.
 	if id == "" {
 		return hostlink.Image{}, faults.New(faults.NotFound, "ImageNotFound", "server %s starts from no image", serverID)
 	}
+	return s.image(ctx, id)
+}
+
+// WantedImage tells of an image that the host is to have, and of no other: who asked
+// for it has seen it in their own name.
+func (s *Servers) WantedImage(ctx context.Context, hostID, imageID string) (hostlink.Image, error) {
+	wanted, err := compute.WantedImages(ctx, s.DB.Pool, hostID)
+	if err != nil {
+		return hostlink.Image{}, err
+	}
+	if !slices.Contains(wanted, imageID) {
+		return hostlink.Image{}, faults.New(faults.NotFound, "ImageNotFound", "image %s isn't wanted on the host", imageID)
+	}
+	return s.image(ctx, imageID)
+}
+
+func (s *Servers) image(ctx context.Context, id string) (hostlink.Image, error) {
 	f, err := s.Services.ImageFile(ctx, id)
 	return hostlink.Image{ID: id, DiskFormat: f.DiskFormat, Size: f.Size, HashAlgo: f.HashAlgo, HashValue: f.HashValue,
 		Checksum: f.Checksum, URL: f.URL, Token: f.Token}, err

@@ -6,7 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
@@ -93,6 +96,58 @@ func TestServersOfAHost(t *testing.T) {
 		if !faults.Is(err, faults.NotFound) {
 			t.Errorf("%d: another host was told (%v)", i, err)
 		}
+	}
+}
+
+// A host is told of the images that it is to have, and of no other, until it has done
+// with them.
+func TestWantedImages(t *testing.T) {
+	t.Parallel()
+	r, db := open(t)
+	id, other := uuid.NewString(), uuid.NewString()
+	for name, host := range map[string]string{"a": id, "b": other} {
+		if _, err := r.Register(t.Context(), host, registration(name, 1, "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	computetest.InTx(t, db, func(tx store.Tx) error {
+		a, err := compute.CreateAggregate(t.Context(), tx, "a", "")
+		if err == nil {
+			err = compute.AddToAggregate(t.Context(), tx, a, &compute.Host{ID: id, Name: "a"})
+		}
+		if err == nil {
+			err = compute.WantImages(t.Context(), tx, a.ID, []string{"i"}, 0)
+		}
+		return err
+	})
+	told := &Servers{DB: db, Drives: services{}, Services: services{}}
+	listed := func(host string, want ...string) {
+		t.Helper()
+		answer, err := r.Heartbeat(t.Context(), host, registration("", 1, "x").Report)
+		if err != nil || !slices.Equal(answer.Images, want) {
+			t.Errorf("listed %v, %v, want %v", answer.Images, err, want)
+		}
+	}
+	listed(id, "i")
+	listed(other)
+	image, err := told.WantedImage(t.Context(), id, "i")
+	if want := (hostlink.Image{ID: "i", DiskFormat: "raw", Size: 4, HashAlgo: "sha512", HashValue: "h", Checksum: "c", URL: "http://glance/i", Token: "t"}); err != nil || image != want {
+		t.Errorf("image %+v, %v; want %+v", image, err, want)
+	}
+	refused := func(host, image string) {
+		t.Helper()
+		if _, err := told.WantedImage(t.Context(), host, image); !faults.Is(err, faults.NotFound) {
+			t.Errorf("told of %s: %v, want not found", image, err)
+		}
+	}
+	refused(other, "i")
+	refused(id, "j")
+	for range 2 {
+		if err := r.ImageSettled(t.Context(), id, "i"); err != nil {
+			t.Error(err)
+		}
+		listed(id)
+		refused(id, "i")
 	}
 }
 

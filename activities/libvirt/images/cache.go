@@ -64,7 +64,11 @@ func Open(dir string, source Source, limit int64) (*Cache, error) {
 // wait for each other. Errors: Invalid (ImageUnacceptable, or fits's), NotFound,
 // Unavailable, ctx's.
 func (c *Cache) Link(ctx context.Context, serverID, link string, fits func(virtual int64) error) error {
-	return c.use(ctx, serverID, fits, func(base string) error {
+	image, err := c.source.Image(ctx, serverID)
+	if err != nil {
+		return err
+	}
+	return c.use(ctx, image, fits, func(base string) error {
 		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return broken(err)
 		}
@@ -74,14 +78,30 @@ func (c *Cache) Link(ctx context.Context, serverID, link string, fits func(virtu
 
 // Ready is Link without a link: the base is there, for as long as it isn't evicted.
 func (c *Cache) Ready(ctx context.Context, serverID string, fits func(virtual int64) error) error {
-	return c.use(ctx, serverID, fits, func(string) error { return nil })
-}
-
-func (c *Cache) use(ctx context.Context, serverID string, fits func(virtual int64) error, do func(base string) error) error {
 	image, err := c.source.Image(ctx, serverID)
 	if err != nil {
 		return err
 	}
+	return c.use(ctx, image, fits, stays)
+}
+
+// Prefetch has the base of an image there before a server starts from it, as Ready has
+// it. One with more bytes than bases may take that no guest uses is Invalid: it would be
+// evicted at once.
+func (c *Cache) Prefetch(ctx context.Context, imageID string) error {
+	image, err := c.source.Wanted(ctx, imageID)
+	if err != nil {
+		return err
+	}
+	if image.Size > c.limit {
+		return faults.New(faults.Invalid, "ImageTooLarge", "image %s has %d bytes, and images that no guest uses have %d", image.ID, image.Size, c.limit)
+	}
+	return c.use(ctx, image, func(int64) error { return nil }, stays)
+}
+
+func stays(string) error { return nil }
+
+func (c *Cache) use(ctx context.Context, image Image, fits func(virtual int64) error, do func(base string) error) error {
 	name, err := baseName(image)
 	if err != nil {
 		return err

@@ -130,6 +130,15 @@ func (s *shelf) Image(_ context.Context, serverID string) (Image, error) {
 	return s.images[serverID], nil
 }
 
+func (s *shelf) Wanted(_ context.Context, imageID string) (Image, error) {
+	for _, i := range s.images {
+		if i.ID == imageID {
+			return i, nil
+		}
+	}
+	return Image{}, faults.New(faults.NotFound, "ImageNotFound", "no image %s", imageID)
+}
+
 func (s *shelf) Open(_ context.Context, i Image) (io.ReadCloser, error) {
 	s.opened.Add(1)
 	return io.NopCloser(bytes.NewReader(s.data[i.ID])), nil
@@ -193,6 +202,45 @@ func TestRefusals(t *testing.T) {
 	}
 	if left, err := os.ReadDir(c.dir); err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// What is got ahead of servers is checked as theirs is, and not downloaded again for them,
+// whatever was half-way when the host was killed.
+func TestPrefetch(t *testing.T) {
+	t.Parallel()
+	s := &shelf{
+		images: map[string]Image{
+			"s": {ID: "i", DiskFormat: "raw", Size: 4096}, "hash": {ID: "hash", DiskFormat: "raw", HashAlgo: "sha256", HashValue: strings.Repeat("00", 32)},
+			"format": {ID: "format", DiskFormat: "qcow2"}, "large": {ID: "large", DiskFormat: "raw", Size: 1<<20 + 1},
+		},
+		data: map[string][]byte{"i": make([]byte, 4096), "hash": make([]byte, 4096), "format": make([]byte, 4096)},
+	}
+	c, dir := open(t, s, 1<<20)
+	if err := os.WriteFile(filepath.Join(c.dir, unfinished+"1"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var err error
+		if c, err = Open(c.dir, s, c.limit); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Prefetch(t.Context(), "i"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, code := range map[string]string{"hash": "CorruptedImage", "format": "ImageUnacceptable", "large": "ImageTooLarge", "gone": "ImageNotFound"} {
+		if f := faults.As(c.Prefetch(t.Context(), id)); f == nil || f.Code != code {
+			t.Errorf("%s: %v, want %s", id, f, code)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(c.dir, "*"))
+	if want := fmt.Sprint([]string{filepath.Join(c.dir, "i-")}); err != nil || fmt.Sprint(left) != want {
+		t.Errorf("left %v, %v, want %v", left, err, want)
+	}
+	s.opened.Store(0)
+	if err := c.Link(t.Context(), "s", filepath.Join(dir, "link"), anything); err != nil || s.opened.Load() != 0 {
+		t.Errorf("a server's: %v, %d downloads", err, s.opened.Load())
 	}
 }
 

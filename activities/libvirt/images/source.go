@@ -28,6 +28,8 @@ type Source interface {
 	// Image tells of the image that a server on this host starts from. Errors:
 	// NotFound, Unavailable.
 	Image(ctx context.Context, serverID string) (Image, error)
+	// Wanted tells of one that this host is to have. Errors: as Image.
+	Wanted(ctx context.Context, imageID string) (Image, error)
 	// Open begins to read its file.
 	Open(ctx context.Context, image Image) (io.ReadCloser, error)
 }
@@ -112,6 +114,11 @@ func NewGlance(link *hostlink.Client) *Glance { return &Glance{NewDownload(downl
 // Image asks the API.
 func (g *Glance) Image(ctx context.Context, serverID string) (Image, error) {
 	return g.link.Image(ctx, serverID)
+}
+
+// Wanted asks the API.
+func (g *Glance) Wanted(ctx context.Context, imageID string) (Image, error) {
+	return g.link.WantedImage(ctx, imageID)
 }
 
 // sumOf is the hash to check an image by, and its value; nil if there is none.

@@ -21,6 +21,9 @@ const (
 // PrepareImage does nothing: the service gets what it writes.
 func (d *Driver) PrepareImage(context.Context, steps.ServerSpec) error { return nil }
 
+// CacheImage does nothing: a node keeps no images.
+func (d *Driver) CacheImage(context.Context, string) error { return nil }
+
 // Rebuild writes the node's disk anew. One that was noted has begun if the node has been in
 // another state since.
 func (d *Driver) Rebuild(ctx context.Context, in steps.RebuildIn, mark string, confirm libvirt.Confirm) (libvirt.Guest, error) {

@@ -32,6 +32,8 @@ type glance struct {
 
 func (g *glance) Image(context.Context, string) (hostlink.Image, error) { return g.image, nil }
 
+func (g *glance) Wanted(context.Context, string) (hostlink.Image, error) { return g.image, nil }
+
 func (g *glance) Open(context.Context, hostlink.Image) (io.ReadCloser, error) {
 	g.opened.Add(1)
 	return io.NopCloser(bytes.NewReader(g.data)), nil

@@ -48,6 +48,11 @@ func (d *Driver) PrepareImage(ctx context.Context, spec steps.ServerSpec) error 
 	return g.steps(ctx, subStep{"prepare.image", image}, subStep{"prepare.done", nil})
 }
 
+// CacheImage has the image's base in the cache.
+func (d *Driver) CacheImage(ctx context.Context, imageID string) error {
+	return d.cache.Prefetch(ctx, imageID)
+}
+
 // Rebuild brings the new base into the folder while the guest runs on, turns it
 // off, and makes it anew.
 func (d *Driver) Rebuild(ctx context.Context, in steps.RebuildIn, mark string, confirm libvirt.Confirm) (libvirt.Guest, error) {

@@ -11,6 +11,7 @@
 //	destroy  destroy.stop  destroy.disk  destroy.undefine  destroy.done
 //	rescue   rescue.image  rescue.disk  rescue.start  rescue.done
 //	prepare  prepare.image  prepare.done
+//	cache    cache.image  cache.done
 //	rebuild  rebuild.begin  rebuild.disk  rebuild.start  rebuild.done
 //	receive  receive.folder  receive.disks  receive.done
 //	resize   resize.aside  resize.disk  resize.define  resize.start  resize.done
