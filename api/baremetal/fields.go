@@ -405,22 +405,30 @@ func places[T any]() map[string]int {
 // view is what clients are shown of a row: the fields that they want, nil for
 // all, as far as their version knows them, and links.
 func view[T any](r *rest.Request, s *resource, row *T, id string, wanted []string) map[string]any {
+	return viewer[T](r, s, wanted)(row, id)
+}
+
+// viewer is view for many rows: which fields are shown of them is settled once.
+func viewer[T any](r *rest.Request, s *resource, wanted []string) func(row *T, id string) map[string]any {
 	at := places[T]()
-	value, shown := reflect.ValueOf(row).Elem(), map[string]any{}
-	for _, f := range s.fields {
-		if !f.newer(r) && (wanted == nil || slices.Contains(wanted, f.name)) {
+	fields := slices.DeleteFunc(slices.Clone(s.fields), func(f field) bool {
+		return f.newer(r) || wanted != nil && !slices.Contains(wanted, f.name)
+	})
+	var beside []field
+	if wanted == nil {
+		beside = slices.DeleteFunc(slices.Clone(s.beside), func(f field) bool { return f.newer(r) })
+	}
+	return func(row *T, id string) map[string]any {
+		value, shown := reflect.ValueOf(row).Elem(), make(map[string]any, len(fields)+len(beside)+1)
+		for _, f := range fields {
 			shown[f.name] = presented(value.Field(at[f.name]).Interface())
 		}
-	}
-	shown["links"] = links(r, s.path(), id)
-	if wanted == nil {
-		for _, b := range s.beside {
-			if !b.newer(r) {
-				shown[b.name] = links(r, s.many, id, b.name)
-			}
+		shown["links"] = links(r, s.path(), id)
+		for _, b := range beside {
+			shown[b.name] = links(r, s.many, id, b.name)
 		}
+		return shown
 	}
-	return shown
 }
 
 // presented is a value as clients see it.

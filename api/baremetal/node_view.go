@@ -21,15 +21,16 @@ var redactions = map[string]any{
 
 // nodeView shows nodes: the wanted fields, nil for all.
 func (a *API) nodeView(r *rest.Request, wanted []string) func(*baremetal.Node) map[string]any {
+	view := viewer[baremetal.Node](r, &nodeResource, wanted)
 	return func(n *baremetal.Node) map[string]any {
-		shown := view(r, &nodeResource, n, n.UUID, wanted)
+		shown, target := view(n, n.UUID), target(n)
 		if _, ok := shown["provision_state"]; ok {
 			shown["provision_state"] = nullable(string(n.ProvisionState.Shown(r.Version)))
 		}
-		a.reveal(r, n, shown)
-		if !r.Allows("baremetal:node:get:filter_threshold", target(n)) {
+		a.reveal(r, n, target, shown)
+		if !r.Allows("baremetal:node:get:filter_threshold", target) {
 			for name, instead := range redactions {
-				if _, ok := shown[name]; ok && !r.Allows("baremetal:node:get:"+name, target(n)) {
+				if _, ok := shown[name]; ok && !r.Allows("baremetal:node:get:"+name, target) {
 					shown[name] = instead
 				}
 			}
@@ -39,9 +40,9 @@ func (a *API) nodeView(r *rest.Request, wanted []string) func(*baremetal.Node) m
 }
 
 // reveal shows secrets to those whom the rules let see them; by default nobody.
-func (a *API) reveal(r *rest.Request, n *baremetal.Node, shown map[string]any) {
+func (a *API) reveal(r *rest.Request, n *baremetal.Node, target, shown map[string]any) {
 	for _, s := range nodes.SecretFields {
-		if _, ok := shown[s.Name]; !ok || s.Rule == "" || !r.Allows(s.Rule, target(n)) {
+		if _, ok := shown[s.Name]; !ok || s.Rule == "" || !r.Allows(s.Rule, target) {
 			continue
 		}
 		if plain, err := a.revealed(n, s.Name); err == nil {

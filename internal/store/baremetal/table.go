@@ -4,6 +4,7 @@ package baremetal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -80,12 +81,16 @@ func (t *Table[T]) SQL(name string) string {
 	return t.columns[i].value()
 }
 
-// targets are the row's fields to scan into.
+// targets are the row's fields to scan into. JSON is scanned as the bytes that it is:
+// the database has checked it.
 func (t *Table[T]) targets(row *T) []any {
 	v := reflect.ValueOf(row).Elem()
 	all := make([]any, len(t.columns))
 	for i, c := range t.columns {
 		all[i] = v.Field(c.index).Addr().Interface()
+		if document, ok := all[i].(*json.RawMessage); ok {
+			all[i] = (*[]byte)(document)
+		}
 	}
 	return all
 }
