@@ -128,7 +128,7 @@ func TestHostSpecs(t *testing.T) {
 	}{
 		{config.Host{Name: "sim", StateDir: "/state", Driver: "simulated"}, 0, "--hosts"},
 		{config.Host{Name: "sim", Driver: "simulated"}, 1, "host.state_dir is not set"},
-		{config.Host{Name: "sim", StateDir: "/state", Driver: "xen"}, 1, "must be libvirt or simulated"},
+		{config.Host{Name: "sim", StateDir: "/state", Driver: "xen"}, 1, "must be libvirt, simulated or ironic"},
 	} {
 		if _, err := hostSpecs(&config.Config{Host: c.host}, c.count); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v x %d: %v, want %q in it", c.host, c.count, err, c.want)

@@ -113,7 +113,9 @@ func afterSpace(r *bufio.Reader) (byte, error) {
 
 // CloseIdleConnections lets http.Client's reach the transport.
 func (t things) CloseIdleConnections() {
-	(&http.Client{Transport: t.RoundTripper}).CloseIdleConnections()
+	if idle, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		idle.CloseIdleConnections()
+	}
 }
 
 // byRedfish is the session's, for an interface of the node that is Redfish's. Errors:

@@ -24,7 +24,7 @@ var failures = map[string]faults.Kind{
 	"InvalidVolume": faults.Invalid, "PortNotUsable": faults.Invalid, "PortRequiresFixedIP": faults.Invalid, "InvalidIpForNetwork": faults.Invalid,
 	"NoMoreFixedIps": faults.Invalid, "NoValidHost": faults.Invalid, "UnableToMigrateToSelf": faults.Invalid, "MigrationPreCheckError": faults.Invalid,
 	"InvalidLocalStorage": faults.Invalid, "InvalidSharedStorage": faults.Invalid, "HypervisorUnavailable": faults.Invalid, "HostDown": faults.Invalid,
-	steps.CodeNotSupported: faults.Invalid,
+	"ComputeServiceUnavailable": faults.Invalid, steps.CodeNotSupported: faults.Invalid, "InstanceNotFound": faults.NotFound,
 	"InstanceInvalidState": faults.Conflict, "InstanceNotRunning": faults.Conflict, "PortInUse": faults.Conflict, "FixedIpAlreadyInUse": faults.Conflict,
 	"Cancelled": faults.Conflict, "Superseded": faults.Conflict,
 	"PortLimitExceeded": faults.OverLimit, "OverQuota": faults.OverLimit,

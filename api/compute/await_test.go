@@ -16,6 +16,7 @@ import (
 
 	"holdfast.dev/internal/contracttest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/steps"
 )
 
 // waiting are the contract's controllers whose requests wait for operations.
@@ -98,8 +99,13 @@ func codeOf(call *ast.CallExpr) (code string) {
 	if pkg, ok := s.X.(*ast.Ident); !ok || pkg.Name != "faults" {
 		return ""
 	}
-	if literal, ok := call.Args[at[s.Sel.Name]].(*ast.BasicLit); ok {
-		code, _ = strconv.Unquote(literal.Value) // the parser has read it
+	switch given := call.Args[at[s.Sel.Name]].(type) {
+	case *ast.BasicLit:
+		code, _ = strconv.Unquote(given.Value) // the parser has read it
+	case *ast.SelectorExpr:
+		if given.Sel.Name == "CodeNotSupported" {
+			code = steps.CodeNotSupported
+		}
 	}
 	return code
 }
