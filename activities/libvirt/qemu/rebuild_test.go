@@ -23,6 +23,25 @@ func inode(t *testing.T, d *Driver, serverID, name string) os.FileInfo {
 	return info
 }
 
+// An image that is on the host already is not downloaded for a guest.
+func TestCacheImage(t *testing.T) {
+	t.Parallel()
+	from := blank()
+	d, s := host(t, t.TempDir(), from, nil), spec()
+	defer clean(t, d, s.ServerID)
+	for range 2 {
+		if err := d.CacheImage(t.Context(), from.image.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Build(t.Context(), s, confirmed); err != nil {
+		t.Fatal(err)
+	}
+	if n := from.opened.Load(); n != 1 {
+		t.Errorf("%d downloads, want 1", n)
+	}
+}
+
 // The guest has a new root disk and runs, or stands still as before; what the
 // rebuild needed on its way is gone.
 func TestRebuild(t *testing.T) {
