@@ -52,12 +52,25 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*DB, error) {
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	// Statements are prepared; the other cache would be room for 512 that nothing uses.
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
+	db := &DB{}
+	// What one connection hears of a server that has ended is true of all: one caller
+	// is told, and the next has a new connection.
+	closes := cfg.ConnConfig.OnPgError
+	cfg.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		if ended[err.Code] && db.Pool != nil {
+			db.Pool.Reset()
+		}
+		return closes(conn, err)
+	}
+	if db.Pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
 	}
-	return &DB{Pool: pool}, nil
+	return db, nil
 }
+
+// ended are the codes of a server that ends or has crashed: admin_shutdown and
+// crash_shutdown.
+var ended = map[string]bool{"57P01": true, "57P02": true}
 
 // Close waits for connections in use and closes them all.
 func (db *DB) Close() { db.Pool.Close() }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/testenv"
 )
@@ -152,5 +153,50 @@ func TestTransactionThatPanics(t *testing.T) {
 	}()
 	if _, err := db.Pool.Exec(t.Context(), `CREATE TABLE engine.t (n integer)`); err != nil {
 		t.Errorf("the table is left: %v", err)
+	}
+}
+
+// A server that has ended is told of once, not once by each connection that the pool had
+// to it.
+func TestAServerThatEndedIsToldOfOnce(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Database(t)
+	db, err := store.Open(t.Context(), dsn, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var held []*pgxpool.Conn
+	for range 4 {
+		conn, err := db.Pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, conn)
+	}
+	admin, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(t.Context()) }() // the server ends it, too
+	for _, conn := range held {
+		if _, err := admin.Exec(t.Context(), `SELECT pg_terminate_backend($1, 30000)`, conn.Conn().PgConn().PID()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conn := range held {
+		conn.Release()
+	}
+	told := 0
+	for range 4 {
+		if _, err := db.Now(t.Context()); err != nil {
+			told++
+			if !faults.Is(err, faults.Unavailable) {
+				t.Errorf("%v, want unavailable", err)
+			}
+		}
+	}
+	if told > 1 {
+		t.Errorf("%d callers were told", told)
 	}
 }
