@@ -6,7 +6,6 @@ package compute
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -50,7 +49,7 @@ func (a *API) consoleOutput(r *rest.Request) (*rest.Response, error) {
 	}
 	log, err := a.Consoles.Console(r.Context(), host.ID, host.LinkAddress, server.ID, -1)
 	if unserved(err) {
-		return nil, rest.NewFault(http.StatusNotImplemented, "Unable to get console log, functionality not implemented")
+		return nil, notSupported()
 	}
 	if faults.Is(err, faults.NotFound) {
 		return nil, faults.New(faults.NotFound, "ConsoleNotAvailable", "Guest does not have a console available.")

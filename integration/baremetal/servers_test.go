@@ -94,7 +94,7 @@ func builtOn(t *testing.T, client func(user string, args ...string) ([]byte, err
 	}
 	as("demo", "server", "rebuild", "--wait", name)
 	is("ACTIVE")
-	if text, err := client("admin", "console", "log", "show", name); err == nil || !strings.Contains(err.Error(), "functionality not implemented") {
+	if text, err := client("admin", "console", "log", "show", name); err == nil || !strings.Contains(err.Error(), "functionality is not supported") {
 		t.Errorf("a console log: %s, %v", text, err)
 	}
 
