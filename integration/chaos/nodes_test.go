@@ -196,12 +196,12 @@ func (l *life) tell(ctx context.Context, kind operations.Kind, how disturbance) 
 		}
 		return true, nil
 	}
-	info, known := provision.Lookup(provision.State(shown.State))
+	state := provision.State(shown.State)
 	switch {
 	case how.fails == "" || !regexp.MustCompile(how.fails).MatchString(shown.LastError):
 		err = fmt.Errorf("it has ended as %q (%s), and the node is in %q, with %q; want %q", op.Result, op.Message, shown.State, shown.LastError, how.fails)
-	case !known || info.Class != provision.Failed && info.State != provision.Enroll && info.State != provision.Error:
-		err = fmt.Errorf("it has failed (%s), and the node is in %q", op.Message, shown.State)
+	case state != of.failed && (kind != operations.NodeUndeploy || state != provision.Error): // where one that isn't cleaned yet is left
+		err = fmt.Errorf("it has failed (%s), and the node is in %q, want %q", op.Message, state, of.failed)
 	case !turnedBack(turns, of):
 		err = fmt.Errorf("it has failed (%s), and the machine was turned %v; want %v, and %v", op.Message, turns, of.turns, of.back)
 	}
