@@ -12,6 +12,8 @@
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
 # make integration-baremetal  nodes whose BMCs are sushy-tools and virtualbmc from PyPI, over libvirt's domains, to docs/results
+# make integration-walk       the development cloud with real guests, walked through with the real command line, to docs/results
+# make integration-moves      real guests moved between two hosts, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
 # make suites  tempest and its plugin for bare metal from PyPI against the development cloud, to docs/results; TESTS=regexp runs some of it
 # make lint    what reads the code without running it
