@@ -161,6 +161,8 @@ func (f *fake) patch(all []map[string]any) (int, any) {
 			return refusal(409, "Node is associated with another instance")
 		}
 		switch {
+		case c["op"] == "remove" && len(path) > 1:
+			delete(f.node[path[0]].(map[string]any), path[1])
 		case c["op"] == "remove":
 			f.node[path[0]] = nil
 		case len(path) == 1:

@@ -342,6 +342,24 @@ func TestRebootCutShort(t *testing.T) {
 	})
 }
 
+// One that is refused, since somebody else works on the node, is done by the next attempt.
+func TestRebootOfALockedNode(t *testing.T) {
+	t.Parallel()
+	for action, did := range map[steps.PowerAction]string{steps.PowerReboot: "soft rebooting", steps.PowerHardReboot: "rebooting"} {
+		f, d, _ := newFake(t)
+		if _, err := d.Build(t.Context(), spec, yes); err != nil {
+			t.Fatal(err)
+		}
+		f.did, f.looks, f.next = nil, 2, map[string]any{"target_power_state": nil}
+		if _, err := d.Power(t.Context(), server, action, "op#1", yes); !faults.Is(err, faults.Unavailable) || len(f.did) > 0 {
+			t.Errorf("%s of a locked node: %v, did %v", action, err, f.did)
+		}
+		if _, err := d.Power(t.Context(), server, action, "op#1", yes); err != nil || !slices.Equal(f.did, []string{did}) {
+			t.Errorf("%s, again: %v, did %v", action, err, f.did)
+		}
+	}
+}
+
 func TestRebuildCutShort(t *testing.T) {
 	t.Parallel()
 	again := spec

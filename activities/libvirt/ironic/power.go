@@ -4,8 +4,11 @@ package ironic
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/v1/nodes"
 
 	"holdfast.dev/activities/libvirt"
@@ -52,7 +55,8 @@ func nothing(*Driver, context.Context, *nodes.Node, string) error { return nil }
 
 // Power drives the node to the state that the action leads to. A reboot is noted before it
 // is asked for: one that was asked for and not answered isn't asked for again, since
-// nobody could tell that it was the second.
+// nobody could tell that it was the second. One that was refused, since somebody else works
+// on the node, is for another attempt.
 func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerAction, mark string, confirm libvirt.Confirm) (libvirt.Guest, error) {
 	act, ok := actions[action]
 	if !ok {
@@ -77,6 +81,9 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 		err = act.does(d, ctx, n, serverID)
 	case act.reboot || n.PowerState != string(act.to):
 		err = d.turn(ctx, serverID, act)
+	}
+	if act.reboot && gophercloud.ResponseCodeIs(err, http.StatusConflict) {
+		err = errors.Join(err, d.patch(ctx, nodes.UpdateOperation{Op: nodes.RemoveOp, Path: "/instance_info/" + rebootKey}))
 	}
 	return d.settled(ctx, serverID, err)
 }
