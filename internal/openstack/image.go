@@ -29,15 +29,21 @@ type ImageFile struct {
 
 // ImageFile looks an image up as the service user. Errors: NotFound, Unavailable.
 func (s *Session) ImageFile(ctx context.Context, imageID string) (ImageFile, error) {
-	client, err := s.Image(ctx)
+	client, image, err := s.imageOf(ctx, imageID)
 	if err != nil {
 		return ImageFile{}, err
 	}
-	image, err := images.Get(ctx, client, imageID).Extract()
-	if err != nil {
-		return ImageFile{}, imageFault(err, imageID)
-	}
 	return fileOf(client, image), nil
+}
+
+// imageOf looks an image up with a client that can be asked more of it.
+func (s *Session) imageOf(ctx context.Context, imageID string) (*gophercloud.ServiceClient, *images.Image, error) {
+	client, err := s.Image(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	image, err := images.Get(ctx, client, imageID).Extract()
+	return client, image, imageFault(err, imageID)
 }
 
 func fileOf(client *gophercloud.ServiceClient, image *images.Image) ImageFile {
@@ -51,13 +57,9 @@ func fileOf(client *gophercloud.ServiceClient, image *images.Image) ImageFile {
 // service user sees more than they would. It is one that everybody may use, or its project
 // has, or is shared with that. Errors: as ImageFile.
 func (s *Session) LentImageFile(ctx context.Context, imageID string) (ImageFile, error) {
-	client, err := s.Image(ctx)
+	client, image, err := s.imageOf(ctx, imageID)
 	if err != nil {
 		return ImageFile{}, err
-	}
-	image, err := images.Get(ctx, client, imageID).Extract()
-	if err != nil {
-		return ImageFile{}, imageFault(err, imageID)
 	}
 	lent, err := s.lent(ctx, client, image)
 	if err == nil && !lent {
@@ -102,13 +104,9 @@ type ImageUpload struct {
 // ImageUpload looks an image up as the service user, to give it its data.
 // Errors: NotFound, Unavailable.
 func (s *Session) ImageUpload(ctx context.Context, imageID string) (ImageUpload, error) {
-	client, err := s.Image(ctx)
+	client, image, err := s.imageOf(ctx, imageID)
 	if err != nil {
 		return ImageUpload{}, err
-	}
-	image, err := images.Get(ctx, client, imageID).Extract()
-	if err != nil {
-		return ImageUpload{}, imageFault(err, imageID)
 	}
 	return ImageUpload{Active: image.Status == images.ImageStatusActive, URL: client.ServiceURL("images", imageID, "file"), Token: client.Token()}, nil
 }
