@@ -82,6 +82,8 @@ func (f free) take(d Disk, drives []Drive) error {
 	switch {
 	case n == 0:
 		return failed("none of the physical disks %s is there", strings.Join(d.Drives, ", "))
+	case slices.ContainsFunc(drives, func(of Drive) bool { return of.Controller != drives[0].Controller }):
+		return failed("the physical disks %s are not of one controller", strings.Join(d.Drives, ", "))
 	case count == 0 || n%count != 0:
 		return failed("For RAID level %s, the number of physical disks provided (%d) must be a multiple of the spans count (%d)", d.Level, n, count)
 	case levels[d.Level].of != "" && count == 1:
@@ -119,15 +121,14 @@ func ceil(n, by int64) int64 { return (n + by - 1) / by }
 
 // kind is what the drives of a logical disk have in common that chooses them itself.
 type kind struct {
-	media, protocol string
-	bytes           int64
+	controller, media, protocol string
+	bytes                       int64
 }
 
-func (d Drive) kind() kind { return kind{d.Media, d.Protocol, d.Bytes} }
+func (d Drive) kind() kind { return kind{d.Controller, d.Media, d.Protocol, d.Bytes} }
 
 // planner chooses drives.
 type planner struct {
-	drives []Drive
 	// open are those that may be chosen.
 	open []Drive
 }
@@ -135,7 +136,7 @@ type planner struct {
 // Plan says of which drives logical disks are made, in their order, and by which
 // controllers. Drives are as if nothing were on them. Errors: Invalid, they can't be made.
 func Plan(disks []Disk, drives []Drive) ([]Disk, error) {
-	made, p, left := slices.Clone(disks), planner{drives: drives}, free{}
+	made, p, left := slices.Clone(disks), planner{}, free{}
 	named := func(d Disk) []Drive {
 		return slices.DeleteFunc(slices.Clone(drives), func(drive Drive) bool { return !slices.Contains(d.Drives, drive.ID) })
 	}

@@ -3,6 +3,7 @@ package raid
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ func drives(prefix string, n int, gib int64, media string) (all []Drive) {
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	some := append(drives("h", 4, 100, "HDD"), drives("s", 2, 50, "SSD")...)
+	some := slices.Concat(drives("h", 4, 100, "HDD"), drives("s", 2, 50, "SSD"), drives("x", 1, 30, "SMR"), drives("y", 1, 30, "SMR"))
 	for _, c := range []struct{ wanted, made string }{
 		{`{"size_gb": 40, "raid_level": "1"}`, "1 of h0 h1 by ch"},
 		{`{"size_gb": 40, "raid_level": "1", "disk_type": "ssd"}`, "1 of s0 s1 by cs"},
@@ -36,6 +37,9 @@ func TestPlan(t *testing.T) {
 		{`{"size_gb": 10, "raid_level": "JBOD"}`, "RAID level JBOD is not supported by the driver. Supported RAID levels: 0, 1, 5, 6, 1+0, 5+0, 6+0"},
 		{`{"size_gb": 10, "raid_level": "1", "interface_type": "scsi"}`, "interface type `scsi` not supported by Redfish RAID"},
 		{`{"size_gb": 1.5, "raid_level": "1"}`, "RAID config validation error: size_gb 1.5 is no size"},
+		// A volume is one controller's.
+		{`{"size_gb": 10, "raid_level": "1", "disk_type": "smr"}`, "failed to find matching physical disks for all logical disks"},
+		{`{"size_gb": 10, "raid_level": "1", "physical_disks": ["x0", "y0"]}`, "the physical disks x0, y0 are not of one controller"},
 		// The second takes what the first leaves; one that doesn't share has drives of its own.
 		{`{"size_gb": 40, "raid_level": "1", "share_physical_disks": true}, {"size_gb": 60, "raid_level": "1", "share_physical_disks": true}`, "1 of h0 h1 by ch, 1 of h0 h1 by ch"},
 		{`{"size_gb": 40, "raid_level": "1"}, {"size_gb": 60, "raid_level": "1"}`, "1 of h0 h1 by ch, 1 of h2 h3 by ch"},
