@@ -5,13 +5,14 @@ package original
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/uuid"
@@ -74,16 +75,14 @@ func (d *Deployment) process(name string, args ...string) *supervise.Process {
 	return &supervise.Process{Name: name, Args: args, Env: []string{"PYTHONWARNINGS=ignore"}, LogFile: filepath.Join(d.folder, name+".log")}
 }
 
-// Engine is how the engine is run.
-type Engine func(testing.TB) (command []string)
+// Engine is the program by which the engine is run.
+type Engine func(testing.TB) (program string)
 
 // Released is the engine as it is.
-func Released(t testing.TB) []string { return []string{venv.Program(t, "heat", "heat-engine")} }
+func Released(t testing.TB) string { return venv.Program(t, "heat", "heat-engine") }
 
 // Unthrottled is the engine without what it holds itself back by (engine.py).
-func Unthrottled(t testing.TB) []string {
-	return []string{venv.Program(t, "heat", "python"), program(t, "engine.py")}
-}
+func Unthrottled(t testing.TB) string { return program(t, "engine.py") }
 
 // Run starts the engine, in the place of one that runs.
 func (d *Deployment) Run(t testing.TB, engine Engine) {
@@ -96,8 +95,7 @@ func (d *Deployment) Run(t testing.TB, engine Engine) {
 	if _, err := d.DB.Pool.Exec(t.Context(), `DELETE FROM service`); err != nil {
 		t.Fatal(err)
 	}
-	d.engine = d.process("engine", append(engine(t), "--config-file", d.conf())...)
-	d.engine.DeathSignal = syscall.SIGTERM // or its workers live on
+	d.engine = d.process("engine", venv.Program(t, "heat", "python"), program(t, "tied.py"), engine(t), "--config-file", d.conf())
 	d.engine.Ready = d.serves
 	start(t, d.engine)
 }
@@ -151,11 +149,19 @@ func listens(port int) func(context.Context) error {
 // what they share counts once (Pss of proc(5)).
 func (d *Deployment) EngineMemory() (sum int64, err error) {
 	main := d.engine.State().Pid
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", main, main))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", main)) // its first one forks none
 	if err != nil {
 		return 0, err
 	}
-	for _, pid := range append(strings.Fields(string(children)), fmt.Sprint(main)) {
+	pids := []string{fmt.Sprint(main)}
+	for _, thread := range threads {
+		children, err := os.ReadFile(thread)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have ended
+			return 0, err
+		}
+		pids = append(pids, strings.Fields(string(children))...)
+	}
+	for _, pid := range pids {
 		text, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
 		if err != nil {
 			return 0, err
