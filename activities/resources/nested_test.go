@@ -45,7 +45,12 @@ func (w *world) part(name string) engine.Operation {
 // carryOut has what was asked of a group's stack done, and ends it.
 func (w *world) carryOut(name string, phase steps.Phase, outcome steps.StackOutcome, result operations.Result) {
 	w.Helper()
-	op := w.part(name)
+	w.carry(w.part(name), phase, outcome, result)
+}
+
+// carry has an operation on a group's stack done, and ends it.
+func (w *world) carry(op engine.Operation, phase steps.Phase, outcome steps.StackOutcome, result operations.Result) {
+	w.Helper()
 	begun, err := w.records().Begin(w.Context(), steps.BeginIn{OperationID: op.ID, RunID: "run"})
 	if err != nil || begun.Verdict != steps.Run {
 		w.Fatalf("%+v, %v", begun, err)
@@ -191,6 +196,44 @@ func TestGroupFails(t *testing.T) {
 	}
 	if op := w.part("g"); op.CancelRequestedAt == nil {
 		t.Errorf("the part goes on: %+v", op)
+	}
+}
+
+// A group whose stack is on its way out when an update comes that has the group again
+// is replaced: what is half gone can't be changed. The end of the old one is waited for.
+func TestGroupOnItsWayOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, group)
+	w.batch(steps.Make, w.plan(steps.Make).IDs...)
+	w.carryOut("g", steps.Make, steps.StackOutcome{Action: "CREATE", Status: "COMPLETE"}, operations.ResultDone)
+	w.made()
+	old := w.rows()["g"]
+	w.ask("heat_template_version: 2021-04-16")
+	if out := w.batch(steps.Clear, -old.ID); len(out.Waiting) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	gone := w.part("g")
+	w.cancelled("UPDATE")
+	if state := w.rows()["g"].Action + "_" + w.rows()["g"].Status; state != "DELETE_FAILED" {
+		t.Fatal(state)
+	}
+
+	w.ask(group)
+	plan := w.plan(steps.Make)
+	if out := w.batch(steps.Make, plan.IDs...); out.Failed != nil || len(out.Waiting) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	if made := w.part("g"); made.Kind != operations.StackCreate || made.ResourceID == old.PhysicalID {
+		t.Errorf("%+v", made)
+	}
+	w.carryOut("g", steps.Make, steps.StackOutcome{Action: "CREATE", Status: "COMPLETE"}, operations.ResultDone)
+	// All but the old one, whose end is yet to come, is done.
+	if out := w.batch(steps.Make, plan.IDs...); out.Failed != nil || len(out.Waiting) != 1 || out.Waiting[0].ID != -old.ID || len(out.Done) != len(plan.IDs)-1 {
+		t.Fatalf("%+v", out)
+	}
+	w.carry(gone, steps.Clear, steps.StackOutcome{Action: "DELETE", Status: "COMPLETE", Deleted: true}, operations.ResultDone)
+	if out := w.batch(steps.Make, plan.IDs...); len(out.Done) != len(plan.IDs) {
+		t.Errorf("%+v", out)
 	}
 }
 

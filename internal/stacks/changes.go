@@ -3,6 +3,8 @@ package stacks
 // Changes: what another definition has otherwise than a resource that is there.
 
 import (
+	"slices"
+
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
@@ -10,15 +12,19 @@ import (
 	"holdfast.dev/internal/store/orchestration"
 )
 
+// lost are the actions after whose failure a stack is replaced: it isn't what it was.
+var lost = []string{orchestration.ActionCheck, orchestration.ActionDelete}
+
 // Changed names the properties that the definition has otherwise than a resource as
 // it was made; nil is a resource that can't be kept: it has failed, or is of another
-// type, or of one that is made anew each time. A stack that has failed can, and what only failed to be copied. Errors: Invalid.
+// type, or of one that is made anew each time. A stack that has failed can, unless it
+// was to be checked or to go, and so can what only failed to be copied. Errors: Invalid.
 func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *World) ([]string, error) {
 	if r.Type != def.Type || r.CarriedBy != d.CarriedBy(def) {
 		return nil, nil
 	}
 	if r.Status == orchestration.Failed && r.Action != orchestration.ActionSnapshot &&
-		(!d.Nests(def) || r.PhysicalID == "" || r.Action == orchestration.ActionCheck) {
+		(!d.Nests(def) || r.PhysicalID == "" || slices.Contains(lost, r.Action)) {
 		return nil, nil
 	}
 	t, err := d.TypeOf(def)
