@@ -145,8 +145,8 @@ func ipmiFault(name string, err error) error {
 type ipmiManager struct {
 	unmanaged
 	*ipmiBMC
-	// efi says that the machine is to start what it starts by UEFI.
-	efi bool
+	// instance says whether the machine is to start by UEFI.
+	instance nodes.Info
 }
 
 // Parameters of the boot options: what keeps the flags valid, and the flags.
@@ -200,11 +200,15 @@ func (m *ipmiManager) setBootDevice(ctx context.Context, device string, persiste
 	if !known {
 		return faults.New(faults.Invalid, "InvalidParameterValue", "Invalid boot device %s specified.", device)
 	}
+	mode, err := m.instance.BootMode()
+	if err != nil {
+		return err
+	}
 	how := byte(flagsValid)
 	if persistent {
 		how |= flagsPersistent
 	}
-	if m.efi {
+	if mode == provision.UEFI {
 		how |= flagsEFI
 	}
 	if is, at, err := m.flags(ctx); err != nil || is == how && at == code {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,6 +207,28 @@ func TestCommandRefusedByIPMI(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// A machine is told to start as its instance and its node say, and nothing if they contradict
+// each other.
+func TestBootModeByIPMI(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ instance, properties, boot, fault string }{
+		{`{"capabilities": {"boot_mode": "bios"}}`, `{}`, "{Hdd Once Legacy}", ""},
+		{`{"capabilities": "{\"boot_mode\": \"bios\"}"}`, `{}`, "{Hdd Once Legacy}", ""},
+		{`{"capabilities": {"secure_boot": "true"}}`, `{"capabilities": "boot_mode:bios"}`, "{Hdd Once UEFI}", ""},
+		{`{}`, `{"capabilities": "a:b,boot_mode:bios"}`, "{Hdd Once Legacy}", ""},
+		{`{"capabilities": {"boot_mode": "bios"}}`, `{"capabilities": "boot_mode:uefi"}`, "{None Disabled UEFI}", "boot mode bios violates node properties/capabilities uefi"},
+	} {
+		w, _ := byIPMI(t, ipmitest.Options{}, nil)
+		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET instance_info = $2, properties = $3 WHERE uuid = $1`, w.Node.UUID, c.instance, c.properties); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.activities(w.DB).Command(t.Context(), w.told(steps.NodeCommandInput{Command: steps.SetBootDevice, Device: provision.BootDisk}))
+		if is := fmt.Sprint(w.Machine.Boot()); is != c.boot || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%s over %s: %s, %v", c.instance, c.properties, is, err)
+		}
 	}
 }
 

@@ -62,7 +62,8 @@ func (s *session) manager() (manager, error) {
 		if !ok {
 			return nil, faults.New(faults.Invalid, "InvalidParameterValue", "this release has the management interface ipmitool with the power interface ipmitool alone")
 		}
-		return &ipmiManager{unmanaged: unmanaged(s.node.Driver), ipmiBMC: d, efi: nodes.BootMode(s.node) == provision.UEFI}, nil
+		instance, err := nodes.InstanceInfo(s.box, s.node)
+		return &ipmiManager{unmanaged: unmanaged(s.node.Driver), ipmiBMC: d, instance: instance}, err
 	case "fake":
 		return fakeManager{unmanaged(s.node.Driver)}, nil
 	case "noop":

@@ -8,7 +8,6 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/ipmi"
-	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store/baremetal"
 )
 
@@ -62,20 +61,4 @@ func ipmiOf(t *testing.T, driverInfo string) (IPMI, error) {
 		t.Fatal(err)
 	}
 	return info.IPMI()
-}
-
-// A node boots as its instance asks, or else as its properties say.
-func TestBootMode(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ instance, properties, want string }{
-		{`{}`, `{}`, provision.UEFI},
-		{`{}`, `{"capabilities": "a:b, boot_mode:bios"}`, provision.BIOS},
-		{`{"capabilities": {"boot_mode": "uefi"}}`, `{"capabilities": "boot_mode:bios"}`, provision.UEFI},
-		{`{"capabilities": {"boot_mode": 7}}`, `{"capabilities": "boot_mode:bios,"}`, provision.BIOS},
-		{`{"capabilities": "boot_mode:wax"}`, `{"capabilities": 7}`, provision.UEFI},
-	} {
-		if got := BootMode(&baremetal.Node{InstanceInfo: json.RawMessage(c.instance), Properties: json.RawMessage(c.properties)}); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
 }
