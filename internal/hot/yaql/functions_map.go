@@ -133,7 +133,7 @@ func set(a *arguments) (any, error) {
 			return nil, err
 		}
 		items, _ := v.([]any)
-		return setOf(items), nil
+		return a.m.setOf(items), nil
 	}
 	d, err := a.dict(0)
 	if err != nil {

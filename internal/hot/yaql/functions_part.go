@@ -217,7 +217,7 @@ func sliceWhere(a *arguments, list []any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 && !equal(now, before) {
+		if i > 0 && !a.m.equal(now, before) {
 			made, start = append(made, list[start:i]), i
 		}
 		before = now

@@ -13,25 +13,25 @@ type unordered []any
 
 func setFunctions() map[string]builtin {
 	return map[string]builtin{
-		"toSet":               ofList(func(_ *arguments, list []any) (any, error) { return setOf(list), nil }),
+		"toSet":               ofList(func(a *arguments, list []any) (any, error) { return a.m.setOf(list), nil }),
 		"isSet":               func(a *arguments) (any, error) { v, err := a.value(0); _, ok := v.(unordered); return ok, err },
-		"union":               ofSets(unordered.union),
-		"intersect":           ofSets(unordered.intersect),
-		"difference":          ofSets(unordered.less),
-		"symmetricDifference": ofSets(func(s, t unordered) unordered { return s.less(t).union(t.less(s)) }),
-		"add":                 withValues(unordered.union),
-		"remove":              withValues(unordered.less),
+		"union":               ofSets((*machine).union),
+		"intersect":           ofSets((*machine).intersect),
+		"difference":          ofSets((*machine).less),
+		"symmetricDifference": ofSets(func(m *machine, s, t unordered) unordered { return m.union(m.less(s, t), m.less(t, s)) }),
+		"add":                 withValues((*machine).union),
+		"remove":              withValues((*machine).less),
 	}
 }
 
 // setOperators are the operators that two sets have of their own.
 var setOperators = map[string]func(m *machine, s, t unordered) (any, error){
-	"+":  func(m *machine, s, t unordered) (any, error) { return m.set(s.union(t)) },
-	"-":  func(_ *machine, s, t unordered) (any, error) { return s.less(t), nil },
-	"<":  func(_ *machine, s, t unordered) (any, error) { return s.within(t) && len(s) < len(t), nil },
-	"<=": func(_ *machine, s, t unordered) (any, error) { return s.within(t), nil },
-	">":  func(_ *machine, s, t unordered) (any, error) { return t.within(s) && len(t) < len(s), nil },
-	">=": func(_ *machine, s, t unordered) (any, error) { return t.within(s), nil },
+	"+":  func(m *machine, s, t unordered) (any, error) { return m.set(m.union(s, t)) },
+	"-":  func(m *machine, s, t unordered) (any, error) { return m.less(s, t), nil },
+	"<":  func(m *machine, s, t unordered) (any, error) { return len(s) < len(t) && m.within(s, t), nil },
+	"<=": func(m *machine, s, t unordered) (any, error) { return m.within(s, t), nil },
+	">":  func(m *machine, s, t unordered) (any, error) { return len(t) < len(s) && m.within(t, s), nil },
+	">=": func(m *machine, s, t unordered) (any, error) { return m.within(t, s), nil },
 }
 
 // sets are the operands, if they are two sets.
@@ -41,36 +41,46 @@ func sets(x []any) (s, t unordered, both bool) {
 	return s, t, isSet && too
 }
 
-func setOf(items []any) unordered { return unordered{}.union(items) }
+func (m *machine) setOf(items []any) unordered { return m.union(unordered{}, items) }
 
-func (s unordered) has(v any) bool {
-	return slices.ContainsFunc(s, func(item any) bool { return equal(item, v) })
+// comparisons is how many of an element with others count as one step.
+const comparisons = 50
+
+// has says whether a value is in a set. That counts as steps, since sets of sets take
+// many; once there are too many it says anything, and the next step is the error.
+func (m *machine) has(s unordered, v any) bool {
+	if m.steps += 1 + len(s)/comparisons; m.steps > m.limits.Steps {
+		return true
+	}
+	return slices.ContainsFunc(s, func(item any) bool { return m.equal(item, v) })
 }
 
-func (s unordered) union(t unordered) unordered {
+func (m *machine) union(s, t unordered) unordered {
 	both := slices.Clone(s)
 	for _, v := range t {
-		if !both.has(v) {
+		if !m.has(both, v) {
 			both = append(both, v)
 		}
 	}
 	return both
 }
 
-func (s unordered) intersect(t unordered) unordered {
-	return slices.DeleteFunc(slices.Clone(s), func(v any) bool { return !t.has(v) })
+func (m *machine) intersect(s, t unordered) unordered {
+	return slices.DeleteFunc(slices.Clone(s), func(v any) bool { return !m.has(t, v) })
 }
 
-func (s unordered) less(t unordered) unordered {
-	return slices.DeleteFunc(slices.Clone(s), t.has)
+func (m *machine) less(s, t unordered) unordered {
+	return slices.DeleteFunc(slices.Clone(s), func(v any) bool { return m.has(t, v) })
 }
 
-func (s unordered) within(t unordered) bool { return len(s.less(t)) == 0 }
+func (m *machine) within(s, t unordered) bool {
+	return !slices.ContainsFunc(s, func(v any) bool { return !m.has(t, v) })
+}
 
 func (m *machine) set(s unordered) (any, error) { return s, m.fits(listSize + itemSize*len(s)) }
 
 // ofSets is a function of two sets that makes a third.
-func ofSets(f func(s, t unordered) unordered) builtin {
+func ofSets(f func(m *machine, s, t unordered) unordered) builtin {
 	return func(a *arguments) (any, error) {
 		if err := a.count(2, 2); err != nil {
 			return nil, err
@@ -86,12 +96,12 @@ func ofSets(f func(s, t unordered) unordered) builtin {
 		if !both {
 			return nil, mismatch{}
 		}
-		return a.m.set(f(s, t))
+		return a.m.set(f(a.m, s, t))
 	}
 }
 
 // withValues is a function of a set and of values that are taken for one.
-func withValues(f func(s, t unordered) unordered) builtin {
+func withValues(f func(m *machine, s, t unordered) unordered) builtin {
 	return func(a *arguments) (any, error) {
 		v, err := a.value(0)
 		if err != nil {
@@ -108,15 +118,15 @@ func withValues(f func(s, t unordered) unordered) builtin {
 			}
 			values = append(values, v)
 		}
-		return a.m.set(f(s, values))
+		return a.m.set(f(a.m, s, values))
 	}
 }
 
 // equal says whether two values are equal, sets whatever their order.
-func equal(a, b any) bool {
+func (m *machine) equal(a, b any) bool {
 	s, t, both := sets([]any{a, b})
 	if both {
-		return s.within(t) && len(s) == len(t)
+		return len(s) == len(t) && m.within(s, t)
 	}
 	return value.Equal(a, b)
 }

@@ -16,9 +16,9 @@ func (m *machine) operate(op string, x []any) (any, error) {
 	}
 	switch op {
 	case "=":
-		return equal(x[0], x[1]), nil
+		return m.equal(x[0], x[1]), nil
 	case "!=":
-		return !equal(x[0], x[1]), nil
+		return !m.equal(x[0], x[1]), nil
 	case "<", ">", "<=", ">=":
 		order, ok := compare(x[0], x[1])
 		if !ok {
