@@ -130,6 +130,24 @@ func (w *world) status(at string) int {
 	return resp.StatusCode
 }
 
+// file is the row of the medium that the node is booted from; nil for none.
+func (w *world) file() *baremetal.BootFile {
+	w.Helper()
+	file, err := baremetal.BootFileOf(w.Context(), w.DB.Pool, bmctest.Node)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return file
+}
+
+// source says what is to be written to the node's disk.
+func (w *world) source(image string) {
+	w.Helper()
+	if _, err := w.DB.Pool.Exec(w.Context(), `UPDATE baremetal.nodes SET instance_info = jsonb_build_object('image_source', $1::text)`, image); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // untouched: nothing is in the drive, nothing is served or known, no session is open.
 func (w *world) untouched() {
 	w.Helper()
@@ -137,9 +155,8 @@ func (w *world) untouched() {
 	if err != nil || len(left) > 0 || w.Machine.Medium() != "" || w.Machine.Boot().Enabled != "Disabled" {
 		w.Errorf("left: %v, medium %q, it starts from %+v, %v", left, w.Machine.Medium(), w.Machine.Boot(), err)
 	}
-	file, err := baremetal.BootFileOf(w.Context(), w.DB.Pool, bmctest.Node)
-	if err != nil || file != nil {
-		w.Errorf("%+v, %v", file, err)
+	if file := w.file(); file != nil {
+		w.Errorf("%+v", file)
 	}
 }
 
@@ -236,9 +253,9 @@ func TestTheDiskWhileTheRamdiskRuns(t *testing.T) {
 		_, err := w.activities(db).Clear(t.Context(), steps.BootClearIn{Fence: w.Fence, Disk: true, Runs: true})
 		return err
 	})
-	file, err := baremetal.BootFileOf(t.Context(), w.DB.Pool, bmctest.Node)
-	if boot := w.Machine.Boot(); err != nil || file == nil || w.Machine.Medium() != "" || boot.Target != "Hdd" || boot.Enabled != "Continuous" || string(w.Row().DriverInternalInfo) != known {
-		t.Errorf("%+v, %v, %q, %+v, %s", file, err, w.Machine.Medium(), boot, w.Row().DriverInternalInfo)
+	file := w.file()
+	if boot := w.Machine.Boot(); file == nil || w.Machine.Medium() != "" || boot.Target != "Hdd" || boot.Enabled != "Continuous" || string(w.Row().DriverInternalInfo) != known {
+		t.Errorf("%+v, %q, %+v, %s", file, w.Machine.Medium(), boot, w.Row().DriverInternalInfo)
 	}
 }
 
@@ -253,27 +270,18 @@ func TestImagesOfGlance(t *testing.T) {
 	if err := w.ramdisk(a); err != nil {
 		t.Fatal(err)
 	}
-	file, err := baremetal.BootFileOf(t.Context(), w.DB.Pool, bmctest.Node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := w.file()
 	_, made, err := iso.Read(filepath.Join(w.dir, file.Name), "vmlinuz", "initrd")
 	if err != nil || string(made["vmlinuz"]) != "kernel" || string(made["initrd"]) != "kernel" {
 		t.Errorf("%q, %v", made, err)
 	}
 	at := nodes.ImageAt(w.url, file.Name)
-	source := func(text string) {
-		t.Helper()
-		if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET instance_info = jsonb_build_object('image_source', $1::text)`, text); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for text, status := range map[string]int{"http://192.0.2.9/i": http.StatusNotFound, "11111111-2222-4333-8444-555555555509": http.StatusNotFound, anotherImage: http.StatusOK} {
-		if source(text); w.status(at) != status {
+		if w.source(text); w.status(at) != status {
 			t.Errorf("of %s: not %d", text, status)
 		}
 	}
-	source(anotherImage)
+	w.source(anotherImage)
 	resp, err := http.Get(at)
 	if err != nil {
 		t.Fatal(err)
@@ -299,13 +307,8 @@ func TestAnImageOfARamdiskAlone(t *testing.T) {
 	if err := w.ramdisk(a); err != nil {
 		t.Fatal(err)
 	}
-	file, err := baremetal.BootFileOf(t.Context(), w.DB.Pool, bmctest.Node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET instance_info = jsonb_build_object('image_source', $1::text)`, anImage); err != nil {
-		t.Fatal(err)
-	}
+	file := w.file()
+	w.source(anImage)
 	if at := nodes.ImageAt(w.url, file.Name); w.status(at) != http.StatusOK {
 		t.Error("it isn't served while the node is deployed")
 	}
