@@ -78,7 +78,7 @@ func (i images) Image(_ context.Context, who identity.Identity, id string) (*ope
 	if image := i[who.UserID+" "+id]; image != nil {
 		return image, nil
 	}
-	return nil, faults.New(faults.NotFound, "NotFound", "there is no such images")
+	return nil, faults.New(faults.NotFound, "NotFound", "there is no such image")
 }
 
 // bmcs answer for the conductors.
