@@ -3,11 +3,9 @@ package walk
 // The real client.
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast.dev/integration/shell"
 )
 
 // client is the openstack command of one user at one microversion.
@@ -24,15 +24,7 @@ type client struct {
 	cloud   *cloud
 	user    string
 	version string
-	in      io.WriteCloser
-	answers *bufio.Reader
-}
-
-// said is what a command wrote, and its exit code.
-type said struct {
-	Out  string `json:"out"`
-	Err  string `json:"err"`
-	Code int    `json:"code"`
+	shell   *shell.Shell // nil for a process for each command
 }
 
 // as gives the client of a user. The short way is one Python process for all
@@ -49,26 +41,7 @@ func (c *cloud) as(t *testing.T, user, version string) *client {
 func (c *cloud) shell(t *testing.T, user, version string) *client {
 	t.Helper()
 	o := &client{t: t, cloud: c, user: user, version: version}
-	cmd := exec.Command(filepath.Join(os.Getenv(clientKey), "bin", "python"), "shell.py")
-	cmd.Env = o.environment()
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		o.in, err = cmd.StdinPipe()
-	}
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.answers = bufio.NewReader(out)
-	t.Cleanup(func() {
-		if err := errors.Join(o.in.Close(), cmd.Wait()); err != nil {
-			t.Errorf("the client: %v: %s", err, &errs)
-		}
-	})
+	o.shell = shell.Start(t, filepath.Join(os.Getenv(clientKey), "bin", "python"), o.environment())
 	return o
 }
 
@@ -95,9 +68,9 @@ func (o *client) file(name, text string) string {
 }
 
 // ask runs a command, whatever becomes of it.
-func (o *client) ask(args ...string) said {
+func (o *client) ask(args ...string) shell.Said {
 	o.t.Helper()
-	if o.in == nil {
+	if o.shell == nil {
 		cmd := o.command(args...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
@@ -106,24 +79,9 @@ func (o *client) ask(args ...string) said {
 		if err != nil && !errors.As(err, &exit) {
 			o.t.Fatal(err)
 		}
-		return said{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+		return shell.Said{Out: out.String(), Err: errs.String(), Code: cmd.ProcessState.ExitCode()}
 	}
-	question, err := json.Marshal(args)
-	if err == nil {
-		_, err = o.in.Write(append(question, '\n'))
-	}
-	var answer []byte
-	if err == nil {
-		answer, err = o.answers.ReadBytes('\n')
-	}
-	var s said
-	if err == nil {
-		err = json.Unmarshal(answer, &s)
-	}
-	if err != nil {
-		o.t.Fatalf("openstack %s: %v", strings.Join(args, " "), err)
-	}
-	return s
+	return o.shell.Ask(o.t, args...)
 }
 
 // run runs a command, which succeeds.
