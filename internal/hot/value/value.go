@@ -107,6 +107,16 @@ func Compare(a, b any) (int, bool) {
 
 // Equal is Python's ==: 1, 1.0 and True are equal, maps are equal in any order.
 func Equal(a, b any) bool {
+	most := math.MaxInt
+	return EqualWithin(a, b, &most)
+}
+
+// EqualWithin is Equal by at most so many comparisons, which are counted down; nothing
+// is equal after those.
+func EqualWithin(a, b any, most *int) bool {
+	if *most--; *most < 0 {
+		return false
+	}
 	switch x := a.(type) {
 	case nil:
 		return b == nil
@@ -119,7 +129,7 @@ func Equal(a, b any) bool {
 			return false
 		}
 		for i := range x {
-			if !Equal(x[i], y[i]) {
+			if !EqualWithin(x[i], y[i], most) {
 				return false
 			}
 		}
@@ -131,7 +141,7 @@ func Equal(a, b any) bool {
 		}
 		for i, key := range x.Keys() {
 			item, there := y.Get(key)
-			if !there || !Equal(x.values[i], item) {
+			if !there || !EqualWithin(x.values[i], item, most) {
 				return false
 			}
 		}

@@ -177,7 +177,7 @@ func distinct(a *arguments) (any, error) {
 	made, keys := []any{}, []any{}
 	err := a.each(0, func(item any) (more bool, err error) {
 		key, err := a.made(1, item)
-		if err == nil && !value.In(key, keys) {
+		if err == nil && !a.m.has(keys, key) {
 			made, keys = append(made, item), append(keys, key)
 		}
 		return true, err

@@ -121,7 +121,7 @@ func (g *generation) again(item any) (bool, error) {
 	if !g.decycle {
 		return false, nil
 	}
-	if value.In(item, g.past) {
+	if g.m.has(g.past, item) {
 		return true, nil
 	}
 	g.past = append(g.past, item)

@@ -117,7 +117,7 @@ func containsValue(a *arguments, d *value.Map) (any, error) {
 		return nil, err
 	}
 	for i := range d.Len() {
-		if _, v := d.At(i); value.Equal(v, wanted) {
+		if _, v := d.At(i); a.m.equal(v, wanted) {
 			return true, nil
 		}
 	}
@@ -253,7 +253,7 @@ func (m *machine) merge(left, right *value.Map) (any, error) {
 		case there && isList && too:
 			list := append([]any{}, x...)
 			for _, item := range y {
-				if !value.In(item, x) {
+				if !m.has(x, item) {
 					list = append(list, item)
 				}
 			}

@@ -187,7 +187,7 @@ func indexOf(a *arguments) (any, error) {
 		return runeIndex(s, strings.Index(s, part)), nil
 	}
 	list, err := a.items(0)
-	return value.Int(slices.IndexFunc(list, func(item any) bool { return value.Equal(item, wanted) })), err
+	return value.Int(slices.IndexFunc(list, func(item any) bool { return a.m.equal(item, wanted) })), err
 }
 
 func indexWhere(a *arguments, list []any) (any, error) {

@@ -43,16 +43,17 @@ func sets(x []any) (s, t unordered, both bool) {
 
 func (m *machine) setOf(items []any) unordered { return m.union(unordered{}, items) }
 
-// comparisons is how many of an element with others count as one step.
+// comparisons is how many, of one value with another, count as one step.
 const comparisons = 50
 
-// has says whether a value is in a set. That counts as steps, since sets of sets take
-// many; once there are too many it says anything, and the next step is the error.
-func (m *machine) has(s unordered, v any) bool {
-	if m.steps += 1 + len(s)/comparisons; m.steps > m.limits.Steps {
+// has says whether a value is among others. That counts as steps, since collections of
+// collections take many; once there are too many it says anything, and the next step is
+// the error.
+func (m *machine) has(all []any, v any) bool {
+	if m.steps += 1 + len(all)/comparisons; m.steps > m.limits.Steps {
 		return true
 	}
-	return slices.ContainsFunc(s, func(item any) bool { return m.equal(item, v) })
+	return slices.ContainsFunc(all, func(item any) bool { return m.equal(item, v) })
 }
 
 func (m *machine) union(s, t unordered) unordered {
@@ -122,13 +123,17 @@ func withValues(f func(m *machine, s, t unordered) unordered) builtin {
 	}
 }
 
-// equal says whether two values are equal, sets whatever their order.
+// equal says whether two values are equal, sets whatever their order. It counts as has does.
 func (m *machine) equal(a, b any) bool {
 	s, t, both := sets([]any{a, b})
 	if both {
 		return len(s) == len(t) && m.within(s, t)
 	}
-	return value.Equal(a, b)
+	most := (m.limits.Steps - m.steps + 1) * comparisons
+	left := most
+	is := value.EqualWithin(a, b, &left)
+	m.steps += (most - left) / comparisons
+	return is
 }
 
 // truth says whether a value holds as a condition.

@@ -84,7 +84,7 @@ func (m *machine) in(v, all any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if value.Equal(item, v) {
+		if m.equal(item, v) {
 			return true, nil
 		}
 	}

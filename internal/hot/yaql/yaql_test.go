@@ -286,6 +286,8 @@ func TestBudget(t *testing.T) {
 		"a.repeat().select(b.repeat().select(c.repeat().limit(199).len()).limit(199)).limit(199)",
 		"range(199).select(range($, $ + 199).toSet()).toSet().len()",
 		"let(s => range(199).toSet(), t => range(199).reverse().toSet()) -> range(199).where(range(199).where($s = $t).len() = 0)",
+		"let(l => range(150).toList()) -> let(k => range(140).select($l).toList()) -> range(100).select($k.append($)).distinct().len()",
+		"let(k => generate([1], true, [$, $]).limit(40).toList().last()) -> $k = $k",
 		"pow(3, pow(3, 20))",
 		"pow(7, pow(2, 70000) - 1, pow(2, 70000) + 1)",
 		"hex(pow(2, 70000)).len()",
