@@ -91,7 +91,7 @@ func (c *cloud) deployable(name string) string {
 	return id
 }
 
-// An image of Glance is one that the caller sees, active, and a whole disk's.
+// An image of Glance is one that the caller sees, active, and for which the node has what it needs.
 func TestImagesOfGlance(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
