@@ -90,12 +90,18 @@ const (
 	tlvName    = 5
 )
 
-// Kinds of ids: of a chassis and of a port by a hardware address, and of a port by an address
-// of its network.
+// Kinds of ids: of a chassis by a hardware address; of a port by its alias, by the component
+// that it is, by a hardware address, by one of its network, by its name and by what its switch
+// calls it.
 const (
 	chassisByMAC = 4
-	portByMAC    = 3
-	portByIP     = 4
+
+	portByAlias     = 1
+	portByComponent = 2
+	portByMAC       = 3
+	portByIP        = 4
+	portByName      = 5
+	portByLocal     = 7
 )
 
 // readLink reads what a switch says, pairs of a kind and of a value in hex; false for what
@@ -147,7 +153,7 @@ func readLink(list []any) (link map[string]string, ok bool) {
 // portID is the id of a switch's port, of a kind; empty for a kind that nobody knows.
 func portID(kind byte, data []byte) (id string, ok bool) {
 	switch kind {
-	case 1, 2, 5, 7:
+	case portByAlias, portByComponent, portByName, portByLocal:
 		return string(data), true
 	case portByMAC:
 		id = address(data, 6)
