@@ -3,6 +3,7 @@ package bmc
 // BMCs that answer what no BMC would, and addresses that are no BMC's.
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -149,4 +150,30 @@ func TestABMCOnTheConductorsMachine(t *testing.T) {
 			t.Errorf("this machine was called %d times", n)
 		}
 	})
+}
+
+// said is a transport whose every answer is the same.
+type said string
+
+// RoundTrip implements http.RoundTripper.
+func (s said) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{Body: io.NopCloser(strings.NewReader(string(s)))}, nil
+}
+
+// An answer that is null is refused, and no other that begins as one, as a proxy's word may.
+func TestAnswersThatAreNull(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{"": "", "{}": "{}", " \n[]": "[]", "n": "n", "no healthy upstream": "no healthy upstream", "null": "refused", "\t\r null\n": "refused"} {
+		is := "refused"
+		if answer, err := (things{said(body)}).RoundTrip(nil); err == nil {
+			read, err := io.ReadAll(answer.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			is = string(read)
+		}
+		if is != want {
+			t.Errorf("%q: %q, want %q", body, is, want)
+		}
+	}
 }

@@ -84,8 +84,8 @@ func (t things) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := bufio.NewReader(answer.Body)
-	first, err := afterSpace(body)
-	if err == nil && first == 'n' {
+	err = skipSpace(body)
+	if first, _ := body.Peek(len("null")); err == nil && string(first) == "null" {
 		err = errors.New("the BMC answered with nothing")
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -98,15 +98,15 @@ func (t things) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// afterSpace is the first byte that is no white space, and the next one to be read.
-func afterSpace(r *bufio.Reader) (byte, error) {
+// skipSpace has the first byte that is no white space be the next one to be read.
+func skipSpace(r *bufio.Reader) error {
 	for {
 		b, err := r.ReadByte()
 		switch {
 		case err != nil:
-			return 0, err
+			return err
 		case strings.IndexByte(" \t\r\n", b) < 0:
-			return b, r.UnreadByte()
+			return r.UnreadByte()
 		}
 	}
 }
