@@ -198,6 +198,9 @@ type bounded struct {
 }
 
 func (b *bounded) Read(data []byte) (int, error) {
+	if b.left < 0 {
+		return 0, b.full
+	}
 	n, err := b.Reader.Read(data)
 	if b.left -= int64(n); b.left < 0 {
 		return n + int(b.left), b.full

@@ -120,6 +120,9 @@ func TestBounds(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		data, err := io.ReadAll(resp.Body)
+		if n, again := resp.Body.Read(make([]byte, 5)); err != nil && (n != 0 || again == nil || again.Error() != err.Error()) {
+			t.Errorf("%s: then %d bytes, %v", path, n, again)
+		}
 		return string(data), err
 	}
 	if got, err := read("/fits"); err != nil || got != "xxxxxxxxxx" {
