@@ -34,7 +34,6 @@ type payer struct {
 
 // run pays the lists it gets until ctx ends.
 func (p *payer) run(ctx context.Context, lists <-chan []hostlink.Debt) {
-	defer p.copies.wait.Wait()
 	for {
 		select {
 		case <-ctx.Done():

@@ -158,6 +158,13 @@ func runHost(ctx context.Context, cfg HostConfig, spec HostSpec, transport http.
 	defer h.listener.Close()
 	h.payer = &payer{pay: h.activities.Pay, report: h.link.Paid, log: h.log}
 	h.prefetcher = &prefetcher{get: h.driver.CacheImage, settled: h.link.ImageSettled, log: h.log}
+	// What goes on beside the host ends before the driver that it uses.
+	ctx, stop := context.WithCancel(ctx)
+	defer func() {
+		stop()
+		h.payer.copies.wait.Wait()
+		h.prefetcher.under.wait.Wait()
+	}()
 
 	answer, err := h.register(ctx)
 	if err != nil {
@@ -278,7 +285,6 @@ func (h *host) live(ctx context.Context, fatal <-chan error) error {
 	payCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer h.prefetcher.under.wait.Wait()
 	defer stop()
 	wg.Go(func() { h.payer.run(payCtx, paying) })
 

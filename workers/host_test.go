@@ -5,6 +5,7 @@ package workers_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -29,6 +30,7 @@ import (
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hostlink"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/testenv"
@@ -361,6 +363,50 @@ func TestDebtsWhileAtWork(t *testing.T) {
 	s.mu.Unlock()
 	s.wait(t, "the debt paid", func() bool { return slices.Equal(s.paid, []string{"op 1"}) })
 	s.wait(t, "the guest gone", func() bool { return len(s.beats[len(s.beats)-1].Guests) == 0 })
+}
+
+// copying copies a volume back until it is told to end.
+type copying struct {
+	libvirt.Driver
+	begun func()
+	under atomic.Bool
+}
+
+func (c *copying) UndoSwap(ctx context.Context, _, _ string, _ libvirt.Confirm) error {
+	c.under.Store(true)
+	c.begun()
+	<-ctx.Done()
+	c.under.Store(false)
+	return ctx.Err()
+}
+
+func (c *copying) Close() error {
+	if c.under.Load() {
+		return errors.New("closed while it copies a volume")
+	}
+	return c.Driver.Close()
+}
+
+// A host that is refused while it copies a volume has ended with that when it ends.
+func TestHostEndsItsCopies(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	driver := &copying{begun: func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refuse = faults.New(faults.Superseded, "StaleIncarnation", "another incarnation of the host is registered")
+	}}
+	s.debts = []hostlink.Debt{{OperationID: "server/" + uuid.NewString() + "/swap-volume/" + strings.Repeat("o", 20), Kind: string(operations.EffectSwapped), Ref: "v", Generation: 1, Attempt: 1}}
+	cfg := s.config(t.TempDir(), simulated.Options{}, slog.New(slog.DiscardHandler))
+	open := cfg.Hosts[0].Open
+	cfg.Hosts[0].Open = func(dir string, link *hostlink.Client) (_ libvirt.Driver, err error) {
+		driver.Driver, err = open(dir, link)
+		return driver, err
+	}
+	err := workers.Host(t.Context(), cfg)
+	if !faults.Is(err, faults.Superseded) || strings.Contains(err.Error(), "copies") {
+		t.Errorf("%v", err)
+	}
 }
 
 // A host gets the images that it is to have beside its work: one that it was stopped over
