@@ -16,7 +16,10 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
+
+	"holdfast.dev/dev/ports"
 )
 
 // serving is the agent's server.
@@ -26,14 +29,13 @@ type serving struct {
 	stop func(atOnce bool)
 }
 
-// serve has the machine's agent serve at the address that the machine has had
-// before, with a new certificate.
+// serve has the machine's agent serve at the machine's address, with a new certificate.
 func (m *Machine) serve(ctx context.Context, routes http.Handler) (*serving, []byte, error) {
-	m.mu.Lock()
-	address := m.address
-	m.mu.Unlock()
+	address, err := m.agentAddress()
+	if err != nil {
+		return nil, nil, err
+	}
 	var listener net.Listener
-	var err error
 	for range 50 { // the one before may not have let go of it yet
 		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err == nil {
 			break
@@ -45,9 +47,6 @@ func (m *Machine) serve(ctx context.Context, routes http.Handler) (*serving, []b
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for the conductor: %w", err)
 	}
-	m.mu.Lock()
-	m.address = listener.Addr().String()
-	m.mu.Unlock()
 	certificate, err := selfSigned()
 	if err != nil {
 		_ = listener.Close() // nobody has been served
@@ -63,7 +62,7 @@ func (m *Machine) serve(ctx context.Context, routes http.Handler) (*serving, []b
 	m.presented = certificate
 	m.mu.Unlock()
 	go func() { _ = server.ServeTLS(listener, "", "") }() // ends with stop
-	return &serving{m.address, func(atOnce bool) {
+	return &serving{address, func(atOnce bool) {
 		if !atOnce {
 			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 			defer done()
@@ -71,6 +70,21 @@ func (m *Machine) serve(ctx context.Context, routes http.Handler) (*serving, []b
 		}
 		_ = server.Close()
 	}}, certificate.Certificate[0], nil
+}
+
+// agentAddress is where the machine's agents listen, one after the other: at a port that
+// nobody else takes while none runs.
+func (m *Machine) agentAddress() (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.address == "" {
+		port, err := ports.Free()
+		if err != nil {
+			return "", err
+		}
+		m.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	}
+	return m.address, nil
 }
 
 // answerTime is what an agent that retires has for its last answers.

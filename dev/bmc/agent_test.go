@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,6 +190,29 @@ func TestARamdiskAsksTheVersionAgain(t *testing.T) {
 	then := api.Await(t, 1)
 	if first := api.Beats()[0]; first["agent_token"] != "" || then["agent_token"] != bmctest.Token || api.Asked()[0] != m.MAC+" at 1.31" {
 		t.Errorf("%v, %v, %v", first, then, api.Asked())
+	}
+}
+
+// A machine's ramdisks listen at a port that none of the system's own connections takes
+// while none of them runs.
+func TestRamdisksKeepTheirAddress(t *testing.T) {
+	t.Parallel()
+	_, m := start(t)
+	api := bmctest.Start(t, "******")
+	m.Put(bmc.On)
+	m.StartRamdisk(map[string]string{"ipa-api-url": api.URL, "ipa-agent-token": bmctest.Token})
+	eventually(t, "the ramdisk listens", func() bool { return m.Agent() != nil && m.Agent().Address() != "" })
+	at, err := url.Parse(m.Agent().Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var port, lowest int
+	if _, err := fmt.Sscan(at.Port()+" "+string(text), &port, &lowest); err != nil || port == 0 || port >= lowest {
+		t.Errorf("it listens at port %d; connections take those from %d on (%v)", port, lowest, err)
 	}
 }
 

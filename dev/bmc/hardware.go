@@ -83,7 +83,7 @@ type Content struct {
 
 // hardware is what a machine is made of.
 type hardware struct {
-	address     string // its agent's
+	address     string // its agent's, empty before the first
 	presented   *tls.Certificate
 	told        []byte // the certificate that the agent tells of
 	agentFaults []Fault
@@ -96,7 +96,7 @@ type hardware struct {
 }
 
 func newHardware() hardware {
-	return hardware{address: "127.0.0.1:0", manager: "1.2", more: map[string][]Step{}}
+	return hardware{manager: "1.2", more: map[string][]Step{}}
 }
 
 // Content is what the machine's disk holds.

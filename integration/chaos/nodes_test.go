@@ -232,7 +232,7 @@ func (l *life) done(ctx context.Context, of ofNode) (op engine.Operation, err er
 		all, listErr := l.Operations(ctx, l.node)
 		switch {
 		case ctx.Err() != nil:
-			return op, fmt.Errorf("it has not ended: %s stands at step %q: %w", op.ID, op.Step, errors.Join(err, listErr))
+			return op, fmt.Errorf("it has not ended: %s stands at step %q, %s: %w", op.ID, op.Step, l.standing(), errors.Join(err, listErr))
 		case listErr != nil: // the database is away
 		case before < 0:
 			before = len(all)
@@ -249,6 +249,20 @@ func (l *life) done(ctx context.Context, of ofNode) (op engine.Operation, err er
 			return op, err
 		}
 	}
+}
+
+// standing tells of a machine on which something doesn't end.
+func (l *life) standing() string {
+	m := l.machine
+	said := fmt.Sprintf("machine %s is %q, told %v, runs %q", m.ID, m.Power(), m.Asked(), m.Runs())
+	if err := m.BootFailure(); err != nil {
+		said += fmt.Sprintf(", couldn't be booted (%s)", err)
+	}
+	if agent := m.Agent(); agent != nil {
+		refused := agent.Refused()
+		said += fmt.Sprintf(", its ramdisk at %q was heard %d times and was refused %d times, last %q", agent.Address(), agent.Beats(), len(refused), refused[max(0, len(refused)-3):])
+	}
+	return said
 }
 
 // unheard says whether nobody knows what came of a request.
