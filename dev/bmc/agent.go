@@ -219,15 +219,19 @@ func (a *Agent) inspect(ctx context.Context, at string) (id string, err error) {
 	return "", nil
 }
 
+// patience is how long a machine tries to read its medium, and its ramdisk asks which node it
+// is on. Whoever is away comes back in his own time, however short the ramdisk's seconds are.
+const patience = 10 * time.Minute
+
 // lookup finds out which node the machine is, and how to behave; it asks until it
-// is told, for ten minutes.
+// is told.
 func (a *Agent) lookup(ctx context.Context, api, id string) (timeout float64, err error) {
 	query := url.Values{"addresses": {a.machine.MAC}}
 	if id != "" {
 		query.Set("node_uuid", id)
 	}
 	wait := a.seconds(1)
-	for until := time.Now().Add(a.seconds(600)); ; {
+	for until := time.Now().Add(patience); ; {
 		var answer struct {
 			Node   struct{ UUID string }
 			Config struct {

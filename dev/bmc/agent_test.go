@@ -74,8 +74,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// medium makes the image of a ramdisk that is told something, and serves it, but not at
-// once, with an image for disks.
+// medium makes the image of a ramdisk that is told something, and serves it after a while,
+// with an image for disks.
 func medium(t *testing.T, told string) (*httptest.Server, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func medium(t *testing.T, told string) (*httptest.Server, string) {
 	mux := http.NewServeMux()
 	var reads atomic.Int32
 	mux.HandleFunc("GET /boot.iso", func(w http.ResponseWriter, r *http.Request) {
-		if reads.Add(1) < 3 {
+		if reads.Add(1) < 200 {
 			http.Error(w, "whoever serves it is away", http.StatusServiceUnavailable)
 			return
 		}
@@ -165,28 +165,47 @@ func TestARamdisk(t *testing.T) {
 	eventually(t, "it runs its disk", func() bool { return m.Runs() == bmc.Disk })
 }
 
+// behind is an API that is away for some requests.
+func behind(t *testing.T, api *bmctest.API, away func(*http.Request) bool) (at string) {
+	t.Helper()
+	to, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := httputil.NewSingleHostReverseProxy(to)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away(r) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// A ramdisk whose seconds are short asks which node it is on for as long as others do.
+func TestARamdiskAsksForLong(t *testing.T) {
+	t.Parallel()
+	_, m := start(t)
+	api := bmctest.Start(t, "******")
+	var asked atomic.Int32
+	m.Put(bmc.On)
+	m.StartRamdisk(map[string]string{"ipa-agent-token": bmctest.Token,
+		"ipa-api-url": behind(t, api, func(r *http.Request) bool { return r.URL.Path == "/v1/lookup" && asked.Add(1) < 100 })})
+	api.Await(t, 0)
+}
+
 // A ramdisk that was told no version of the API, because that was away, asks again, and
 // shows its token from then on.
 func TestARamdiskAsksTheVersionAgain(t *testing.T) {
 	t.Parallel()
 	_, m := start(t)
 	api := bmctest.Start(t, "******")
-	to, err := url.Parse(api.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var asked atomic.Int32
-	through := httputil.NewSingleHostReverseProxy(to)
-	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" && asked.Add(1) < 3 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		through.ServeHTTP(w, r)
-	}))
-	t.Cleanup(away.Close)
+	away := behind(t, api, func(r *http.Request) bool { return r.URL.Path == "/" && asked.Add(1) < 3 })
 	m.Put(bmc.On)
-	m.StartRamdisk(map[string]string{"ipa-api-url": away.URL, "ipa-agent-token": bmctest.Token})
+	m.StartRamdisk(map[string]string{"ipa-api-url": away, "ipa-agent-token": bmctest.Token})
 	then := api.Await(t, 1)
 	if first := api.Beats()[0]; first["agent_token"] != "" || then["agent_token"] != bmctest.Token || api.Asked()[0] != m.MAC+" at 1.31" {
 		t.Errorf("%v, %v, %v", first, then, api.Asked())

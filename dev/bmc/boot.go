@@ -78,17 +78,14 @@ func (m *Machine) powered() {
 	})
 }
 
-// mediumTries is how often a medium is read that can't be read, as firmware does, with
-// five of the ramdisk's seconds between: whoever serves it may come back.
-const mediumTries = 120
-
-// start boots the medium if the machine was told to, or else its disk.
+// start boots the medium if the machine was told to, or else its disk. One that can't be
+// read is read again, as firmware does.
 func (m *Machine) start(ctx context.Context, from Boot, medium string) {
 	if from.Enabled == own.Enabled || from.Target != "Cd" || medium == "" {
 		m.run(ctx, m.fromDisk(), nil, nil)
 		return
 	}
-	for range mediumTries {
+	for until := time.Now().Add(patience); time.Now().Before(until); {
 		told, err := bootParameters(ctx, medium)
 		if err == nil {
 			m.run(ctx, Ramdisk, newAgent(m, told), nil)
