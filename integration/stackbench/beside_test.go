@@ -48,6 +48,7 @@ func BenchmarkBeside(b *testing.B) {
 		unthrottled.lives(kinds...)
 	})
 	released := of("as released", original.Released)
+	released.prefix = "released-"
 	released.watched(func() { released.lives(kinds[0], kinds[3]) })
 	report(b, own, unthrottled, released)
 }

@@ -30,6 +30,8 @@ type side struct {
 	base string // the stacks of the users' project
 	pool *pgxpool.Pool
 	sql  queries
+	// prefix begins the names of its stacks, where another side has left some.
+	prefix string
 	// strict says that whatever doesn't succeed fails the run.
 	strict  bool
 	figures []figure
@@ -124,6 +126,7 @@ func (s *side) ask(method, url string, body any, want int, out any) error {
 // life measures how a stack is made and deleted, and how long it takes until one of its
 // resources is there.
 func (s *side) life(k kind) {
+	name := s.prefix + k.name
 	var path string
 	one := make(chan figure, 1)
 	ctx, stop := context.WithCancel(s.Context())
@@ -132,7 +135,7 @@ func (s *side) life(k kind) {
 		go func() {
 			began := time.Now()
 			err := s.until(ctx, func() (bool, error) {
-				n, err := s.done(ctx, k.name)
+				n, err := s.done(ctx, name)
 				return n > 0, err
 			})
 			one <- figure{k.what + ", the first of them", time.Since(began), err}
@@ -140,7 +143,7 @@ func (s *side) life(k kind) {
 	}
 	var err error
 	s.measure(k.what+", made", func() error {
-		path, err = s.create(k.name, k.body())
+		path, err = s.create(name, k.body())
 		return err
 	})
 	if err != nil {
@@ -151,7 +154,7 @@ func (s *side) life(k kind) {
 	}
 	if err == nil {
 		s.measure(k.what+", deleted", func() error {
-			err = s.remove(k.name, path)
+			err = s.remove(name, path)
 			return err
 		})
 	} else {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/uuid"
@@ -163,6 +164,9 @@ func (d *Deployment) EngineMemory() (sum int64, err error) {
 	}
 	for _, pid := range pids {
 		text, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || err == nil && len(text) == 0 {
+			continue // it has ended
+		}
 		if err != nil {
 			return 0, err
 		}
