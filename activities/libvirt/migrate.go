@@ -120,13 +120,14 @@ func (a *Activities) Land(ctx context.Context, in steps.LandIn) (steps.Landing, 
 }
 
 // wanted refuses disks that are not where the request has them (texts of
-// nova.exception.InvalidLocalStorage and InvalidSharedStorage). A server that has
-// none on the host moves either way.
+// nova.exception.InvalidLocalStorage and InvalidSharedStorage). A server whose disks are
+// all volumes has none to copy, as on shared storage.
 func wanted(in steps.LandIn, to steps.Landing) error {
+	shared := to.Shared || len(in.Spec.LocalDisks()) == 0
 	switch {
-	case in.Block == nil || *in.Block != to.Shared || !to.Shared && len(in.Spec.LocalDisks()) == 0:
+	case in.Block == nil || *in.Block != shared:
 		return nil
-	case to.Shared:
+	case shared:
 		return faults.New(faults.Conflict, "InvalidLocalStorage", "%s is not on local storage: Block migration can not be used with shared storage.", in.Spec.ServerID)
 	}
 	return faults.New(faults.Conflict, "InvalidSharedStorage",

@@ -181,6 +181,10 @@ func TestMigrateRefusals(t *testing.T) {
 	if _, err := host(t, t.TempDir(), simulated.Options{}).Land(t.Context(), diskless); err != nil {
 		t.Errorf("a server without disks on its host: %v", err)
 	}
+	diskless.Block = &yes
+	if _, err := host(t, t.TempDir(), simulated.Options{}).Land(t.Context(), diskless); faults.As(err).Code != "InvalidLocalStorage" {
+		t.Errorf("disks to be copied of a server that has none on its host: %v", err)
+	}
 	foreign := steps.LandIn{Token: in.Token, Spec: spec(), From: steps.Departure{Machine: "q35"}, Block: &yes}
 	if _, err := host(t, dest, simulated.Options{}).Land(t.Context(), foreign); !faults.Is(err, faults.Conflict) {
 		t.Errorf("a guest of another kind of host: %v", err)

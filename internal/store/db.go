@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,20 +53,22 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*DB, error) {
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	// Statements are prepared; the other cache would be room for 512 that nothing uses.
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
-	db := &DB{}
 	// What one connection hears of a server that has ended is true of all: one caller
 	// is told, and the next has a new connection.
+	var all atomic.Pointer[pgxpool.Pool] // it connects before it is made, where the address asks for that
 	closes := cfg.ConnConfig.OnPgError
 	cfg.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
-		if ended[err.Code] && db.Pool != nil {
-			db.Pool.Reset()
+		if pool := all.Load(); pool != nil && ended[err.Code] {
+			pool.Reset()
 		}
 		return closes(conn, err)
 	}
-	if db.Pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
 	}
-	return db, nil
+	all.Store(pool)
+	return &DB{pool}, nil
 }
 
 // ended are the codes of a server that ends or has crashed: admin_shutdown and
