@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"strings"
@@ -123,13 +124,20 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,
 				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout, LinkAddress: link.Address()},
 				BMC:       controllers, Boot: starts,
-				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS, Inspection: inspected,
+				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS, Priorities: priorities(c), Inspection: inspected,
 					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log, Glance: glance, URL: c.BootURL}),
 				Steps: workers.NewStepMetrics(p.registry), Hold: hold.Points(cfg.Dev.HoldDir).At, Log: p.log,
 			})
 		})
 		return group.Wait()
 	})
+}
+
+// priorities are those of steps of ramdisks that the configuration gives.
+func priorities(c config.Conductor) map[string]int {
+	given := map[string]int{"erase_devices": c.EraseDevicesPriority, "erase_devices_metadata": c.EraseDevicesMetadataPriority}
+	maps.DeleteFunc(given, func(_ string, priority int) bool { return priority < 0 })
+	return given
 }
 
 // bootListener is where boot images are served; nil where none are.

@@ -32,6 +32,9 @@ type Options struct {
 	Patience time.Duration
 	// Poll is the time between two looks at a command; 0 is a second.
 	Poll time.Duration
+	// Priorities are those of steps by which ramdisks clean, by the steps' names; the
+	// others have the priorities that ramdisks say.
+	Priorities map[string]int
 	// Inspection is what is made of what ramdisks find.
 	Inspection inspection.Options
 	// MaskSecrets says which inspection rules see secrets, and RuleNetworks are those that

@@ -24,7 +24,7 @@ func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out s
 	if err != nil {
 		return out, err
 	}
-	offered := offers(phase, said)
+	offered := a.offers(phase, said)
 	err = a.db.InTx(ctx, func(tx store.Tx) error {
 		var held engine.Locked
 		if held, err = a.engine.CheckFence(ctx, tx, in.Fence); err != nil {
@@ -51,14 +51,20 @@ func (a *Activities) CleanPlan(ctx context.Context, in steps.CleanPlanIn) (out s
 	return out, err
 }
 
+// cleaner is the interface whose steps of cleaning have priorities by configuration.
+const cleaner = "deploy"
+
 // offers are the steps that a ramdisk says that it has in a phase.
-func offers(phase provision.Phase, said []steps.NodeStep) []provision.Step {
+func (a *Activities) offers(phase provision.Phase, said []steps.NodeStep) []provision.Step {
 	offered := make([]provision.Step, len(said))
 	for i, s := range said {
 		offered[i] = provision.Step{Interface: s.Interface, Name: s.Step, Priority: s.Priority, Abortable: phase == provision.PhaseDeploy, Ramdisk: true,
 			Reboots: s.RebootRequested, Args: map[string]bool{}}
 		if s.Abortable != nil {
 			offered[i].Abortable = *s.Abortable
+		}
+		if priority, set := a.Priorities[s.Step]; set && phase == provision.PhaseClean && s.Interface == cleaner {
+			offered[i].Priority = priority
 		}
 		for name, argument := range s.ArgsInfo {
 			offered[i].Args[name] = argument.Required

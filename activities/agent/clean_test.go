@@ -51,6 +51,32 @@ func TestWhatIsDue(t *testing.T) {
 	}
 }
 
+// Steps of cleaning have the priorities that the configuration gives, whatever the ramdisk
+// says: 0 leaves one out that isn't asked for. Steps of deployments have their own.
+func TestPrioritiesByConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wants(`[]`)
+	w.Machine.Can("clean", sim.Step{Step: "first", Interface: "deploy", Priority: 50})
+	w.Machine.Can("clean", sim.Step{Step: "erase_devices", Interface: "raid", Priority: 7})
+	a := w.activities(w.DB)
+	a.Priorities = map[string]int{"erase_devices": 0, "erase_devices_metadata": 1}
+	out, err := a.CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence})
+	if err != nil || fmt.Sprint(out.Steps) != fmt.Sprint([]steps.CleanStep{{Interface: "deploy", Step: "first"}, {Interface: "deploy", Step: "erase_devices_metadata", Abortable: true}}) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	w.wants(`[{"interface": "deploy", "step": "erase_devices"}]`)
+	if out, err := a.CleanPlan(t.Context(), steps.CleanPlanIn{Fence: w.Fence, Asked: true}); err != nil || len(out.Steps) != 1 || out.Steps[0].Step != "erase_devices" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	said := []steps.NodeStep{{Interface: "deploy", Step: "erase_devices", Priority: 10}}
+	for phase, want := range map[provision.Phase]int{provision.PhaseClean: 0, provision.PhaseDeploy: 10, provision.PhaseService: 10} {
+		if got := a.offers(phase, said)[0].Priority; got != want {
+			t.Errorf("%s: %d", phase, got)
+		}
+	}
+}
+
 // A ramdisk that is at work when it is asked what it has is asked again.
 func TestOneThatIsAtWorkIsAskedAgain(t *testing.T) {
 	t.Parallel()

@@ -123,6 +123,10 @@ type Conductor struct {
 	NodeLockedRetryInterval time.Duration `koanf:"node_locked_retry_interval"`
 	// AutomatedClean has nodes cleaned before they are available.
 	AutomatedClean bool `koanf:"automated_clean"`
+	// EraseDevicesPriority and EraseDevicesMetadataPriority are those of the two ways to
+	// erase disks before that; 0 is never, and less is as the ramdisk says.
+	EraseDevicesPriority         int `koanf:"erase_devices_priority"`
+	EraseDevicesMetadataPriority int `koanf:"erase_devices_metadata_priority"`
 }
 
 // Inspection is what is made of what ramdisks find on nodes.

@@ -110,6 +110,8 @@ var keys = []Key{
 	{"conductor.node_locked_retry_attempts", 3, "How often a node is looked at that somebody works on, before that is told to who would change it (conductor/node_locked_retry_attempts)."},
 	{"conductor.node_locked_retry_interval", time.Second, "Time between two of those looks (conductor/node_locked_retry_interval)."},
 	{"conductor.automated_clean", true, "Nodes that don't say are cleaned before they are available (conductor/automated_clean)."},
+	{"conductor.erase_devices_priority", -1, "Priority at which automated cleaning has a ramdisk erase disks; 0 never does, less is as the ramdisk says ([deploy]erase_devices_priority)."},
+	{"conductor.erase_devices_metadata_priority", -1, "The same of erasing what disks say of partitions and file systems ([deploy]erase_devices_metadata_priority)."},
 
 	{"inspection.hooks", []any{"$default_hooks"}, "What is done with what a ramdisk finds, in this order; $default_hooks are ramdisk-error, validate-interfaces, ports and architecture, others boot-mode, cpu-capabilities, cpus, memory, root-device, raid-device, pci-devices, extra-hardware, local-link-connection, physical-network ([inspector]hooks)."},
 	{"inspection.kernel_params", "", "What the kernel of a ramdisk that inspects is told beside what it needs ([inspector]extra_kernel_params)."},
