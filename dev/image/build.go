@@ -10,9 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"holdfast.dev/dev/debian"
 )
 
 // Banner is the first line that the guest writes to its serial console.
@@ -32,9 +33,6 @@ var Properties = map[string]string{
 //go:embed guest/init
 var guestInit string
 
-//go:embed guest/udhcpc
-var guestDHCP string
-
 //go:embed guest/powerbutton
 var guestButton string
 
@@ -42,59 +40,63 @@ var guestButton string
 // has the files.
 const kernelPackage = "linux-image-cloud-amd64"
 
+// wantedModules are named as their files are. What a module depends on comes
+// with it.
+var wantedModules = []string{
+	"virtio_pci", "virtio_blk", "virtio_scsi", "virtio_net", "virtio-rng", "virtio_balloon",
+	"sd_mod", "sr_mod", "isofs", "vfat", "nls_cp437", "nls_ascii",
+	"button", "evdev",
+}
+
 // Build makes the image in dir and gives the path of the qcow2 file. One that
 // was made there from the same guest files is used again; dir also keeps the
 // packages that were fetched.
-func Build(ctx context.Context, dir string) (path string, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("test image: %w", err)
-	}
-	path = filepath.Join(dir, "holdfast-test-"+fingerprint()+".qcow2")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	work, err := os.MkdirTemp(dir, "build-")
-	if err != nil {
-		return "", fmt.Errorf("test image: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+func Build(ctx context.Context, dir string) (path string, err error) { return build(ctx, dir, byBIOS) }
 
-	kernel, err := fetchKernel(ctx, dir, filepath.Join(work, "kernel"))
-	if err != nil {
-		return "", err
+// BuildEFI is Build for machines that start by EFI.
+func BuildEFI(ctx context.Context, dir string) (path string, err error) {
+	return build(ctx, dir, byEFI)
+}
+
+func build(ctx context.Context, dir string, by firmware) (path string, err error) {
+	path = filepath.Join(dir, "holdfast-test-"+by.name+fingerprint(by)+".qcow2")
+	if err = os.MkdirAll(dir, 0o755); err == nil {
+		err = buildAt(ctx, dir, path, by)
 	}
-	initramfs, err := buildInitramfs(ctx, kernel, filepath.Join(work, "initramfs"))
 	if err != nil {
-		return "", err
-	}
-	disk, err := buildDisk(ctx, kernel, initramfs, work)
-	if err != nil {
-		return "", err
-	}
-	// Renamed when complete, so that a build that was cut short leaves no image.
-	if err := os.Rename(disk, path); err != nil {
 		return "", fmt.Errorf("test image: %w", err)
 	}
 	return path, nil
 }
 
-// fingerprint names what the image is made from, packages aside.
-func fingerprint() string {
-	sum := sha256.Sum256([]byte(Banner + guestInit + guestDHCP + guestButton + bootConfig + strings.Join(wantedModules, " ")))
-	return hex.EncodeToString(sum[:6])
+func buildAt(ctx context.Context, dir, path string, by firmware) (err error) {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	work, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+
+	kernel, err := debian.FetchKernel(ctx, dir, filepath.Join(work, "kernel"), kernelPackage)
+	if err != nil {
+		return err
+	}
+	initramfs, err := buildInitramfs(ctx, kernel, filepath.Join(work, "initramfs"))
+	if err != nil {
+		return err
+	}
+	disk, err := buildDisk(ctx, dir, kernel, initramfs, work, by)
+	if err != nil {
+		return err
+	}
+	// Renamed when complete, so that a build that was cut short leaves no image.
+	return os.Rename(disk, path)
 }
 
-// run runs a tool in dir; its output is part of the error.
-func run(ctx context.Context, dir, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "MTOOLS_SKIP_CHECK=1")
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("test image: %s is missing: install the packages in dev/packages.txt", name)
-	}
-	if err != nil {
-		return fmt.Errorf("test image: %s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
-	}
-	return nil
+// fingerprint names what the image is made from, packages aside.
+func fingerprint(by firmware) string {
+	sum := sha256.Sum256([]byte(Banner + guestInit + debian.DHCPScript + guestButton + by.config + strings.Join(wantedModules, " ")))
+	return hex.EncodeToString(sum[:6])
 }

@@ -16,6 +16,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/diskfs/go-diskfs/partition/gpt"
+
+	"holdfast.dev/dev/debian"
 )
 
 const (
@@ -24,9 +28,12 @@ const (
 	userData = "#!/bin/sh\nrecords please\n"
 )
 
+// folder is where images are made, and found made.
+const folder = "../../.dev/image"
+
 // built makes the image, once for all tests.
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs(filepath.Join("..", "..", ".dev", "image"))
+	dir, err := filepath.Abs(folder)
 	if err != nil {
 		return "", err
 	}
@@ -43,6 +50,48 @@ func TestBuildsOnce(t *testing.T) {
 	again, err := Build(t.Context(), dir)
 	if err != nil || again != image {
 		t.Fatalf("a second build gave %q, %v; want the first one's %q", again, err, image)
+	}
+}
+
+// The image for EFI has a table of its own, whose first partition EFI starts from.
+func TestBuildsForEFI(t *testing.T) {
+	t.Parallel()
+	if _, err := built(); err != nil { // the packages are there then
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := BuildEFI(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := filepath.Join(t.TempDir(), "raw")
+	if out, err := exec.Command("qemu-img", "convert", "-O", "raw", path, raw).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	disk, err := os.Open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	table, err := gpt.Read(disk, sector, sector)
+	if err != nil || table.Partitions[0].Type != gpt.EFISystemPartition || table.Partitions[1].Type != gpt.LinuxFilesystem {
+		t.Fatalf("%+v, %v", table, err)
+	}
+	content := make([]byte, bootSize)
+	if _, err := disk.ReadAt(content, table.Partitions[0].GetStart()); err != nil {
+		t.Fatal(err)
+	}
+	partition := filepath.Join(t.TempDir(), "partition")
+	if err := os.WriteFile(partition, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"EFI/BOOT/BOOTX64.EFI", "boot/grub/grub.cfg", "vmlinuz", "initrd.gz"} {
+		if err := debian.Run(t.Context(), t.TempDir(), "mtype", "-i", partition, "::"+file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
-package image
+package debian
 
-// Which kernel modules the guest needs, and in which order they load.
+// Which modules of a kernel come with which, and in which order they load.
 
 import (
 	"bytes"
@@ -11,26 +11,19 @@ import (
 	"strings"
 )
 
-// wantedModules are named as their files are. What a module depends on comes
-// with it; one that is built into the kernel is passed over.
-var wantedModules = []string{
-	"virtio_pci", "virtio_blk", "virtio_scsi", "virtio_net", "virtio-rng", "virtio_balloon",
-	"sd_mod", "sr_mod", "isofs", "vfat", "nls_cp437", "nls_ascii",
-	"button", "evdev",
-}
-
-// loadOrder gives the files of the wanted modules and of all they depend on,
-// each after its dependencies.
-func loadOrder(k kernel) ([]string, error) {
+// LoadOrder gives the files of the wanted modules and of all they depend on, each
+// after its dependencies. Modules are named as their files are; one that is built into
+// the kernel is passed over.
+func (k Kernel) LoadOrder(wanted []string) ([]string, error) {
 	files := map[string]string{}
-	err := filepath.WalkDir(k.modules, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(k.Modules, func(path string, _ fs.DirEntry, err error) error {
 		if name, isModule := strings.CutSuffix(filepath.Base(path), ".ko"); isModule {
 			files[moduleName(name)] = path
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("test image: modules: %w", err)
+		return nil, fmt.Errorf("modules: %w", err)
 	}
 	var order []string
 	seen := map[string]bool{}
@@ -53,7 +46,7 @@ func loadOrder(k kernel) ([]string, error) {
 		order = append(order, file)
 		return nil
 	}
-	for _, name := range wantedModules {
+	for _, name := range wanted {
 		if err := visit(name); err != nil {
 			return nil, err
 		}
@@ -68,16 +61,16 @@ func moduleName(name string) string { return strings.ReplaceAll(name, "-", "_") 
 func dependencies(file string) ([]string, error) {
 	object, err := elf.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("test image: module %s: %w", file, err)
+		return nil, fmt.Errorf("module %s: %w", file, err)
 	}
 	defer object.Close()
 	section := object.Section(".modinfo")
 	if section == nil {
-		return nil, fmt.Errorf("test image: module %s says nothing of itself", file)
+		return nil, fmt.Errorf("module %s says nothing of itself", file)
 	}
 	info, err := section.Data()
 	if err != nil {
-		return nil, fmt.Errorf("test image: module %s: %w", file, err)
+		return nil, fmt.Errorf("module %s: %w", file, err)
 	}
 	for _, field := range bytes.Split(info, []byte{0}) {
 		if list, ok := strings.CutPrefix(string(field), "depends="); ok && list != "" {
