@@ -56,7 +56,7 @@ func createAll(ctx context.Context, c *cloud.Cloud, names []string, pause func(i
 		wait := pause(i)
 		wg.Go(func() {
 			time.Sleep(wait)
-			id, err := c.CreateSurely(ctx, name)
+			id, err := c.CreateSurely(ctx, cloud.Flavor, name)
 			if err != nil {
 				errs <- fmt.Errorf("create %s: %w", name, err)
 			}

@@ -265,6 +265,13 @@ func (l *life) standing() string {
 	return said
 }
 
+// found has a node be found in a state, with its machine's power.
+func (l *lives) found(node string, state provision.State, power bmc.Power) {
+	l.Helper()
+	_, err := l.DB.Pool.Exec(l.Context(), `UPDATE baremetal.nodes SET provision_state = $2, power_state = NULLIF($3, '') WHERE uuid = $1`, node, state, shownPower[power])
+	must(l.T, err)
+}
+
 // unheard says whether nobody knows what came of a request.
 func unheard(err error) bool {
 	var refused *cloud.StatusError
@@ -279,13 +286,13 @@ var shownPower = map[bmc.Power]string{bmc.On: "power on", bmc.PoweringOn: "power
 func (l *lives) nothingLeft() {
 	l.Helper()
 	l.Audit()
-	var list struct{ Nodes []cloud.Node }
-	must(l.T, l.Baremetal(l.Context(), http.MethodGet, "/nodes/detail?sort_key=id", nil, &list))
-	if len(list.Nodes) != len(l.BMC.Machines) {
-		l.Fatalf("there are %d nodes, want %d", len(list.Nodes), len(l.BMC.Machines))
+	nodes, err := l.Nodes(l.Context())
+	must(l.T, err)
+	if len(nodes) != len(l.BMC.Machines) {
+		l.Fatalf("there are %d nodes, want %d", len(nodes), len(l.BMC.Machines))
 	}
 	ends := map[string]int{}
-	for i, n := range list.Nodes {
+	for i, n := range nodes {
 		m, state := l.BMC.Machines[i], provision.State(n.State)
 		ends[n.State]++
 		if info, _ := provision.Lookup(state); state.Transient() || info.Class == provision.Held || n.Reservation != "" {
@@ -309,7 +316,7 @@ func (l *lives) nothingLeft() {
 	}
 	l.Logf("nodes are left in %v", ends)
 	var held, files, findings, passwords int
-	err := l.DB.Pool.QueryRow(l.Context(), `SELECT (SELECT count(*) FROM baremetal.nodes WHERE operation_id IS NOT NULL OR next_operation_id IS NOT NULL),
+	err = l.DB.Pool.QueryRow(l.Context(), `SELECT (SELECT count(*) FROM baremetal.nodes WHERE operation_id IS NOT NULL OR next_operation_id IS NOT NULL),
 		(SELECT count(*) FROM baremetal.boot_files), (SELECT count(*) FROM baremetal.findings), (SELECT count(*) FROM baremetal.nodes WHERE rescue_secret IS NOT NULL)`).
 		Scan(&held, &files, &findings, &passwords)
 	if err != nil || held+files+findings+passwords > 0 {

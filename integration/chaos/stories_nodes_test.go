@@ -179,9 +179,7 @@ func (r *rack) hang(t *testing.T, all []held) {
 		if h.story.kind == operations.NodeManage {
 			of.power = ""
 		}
-		_, err = r.DB.Pool.Exec(ctx, `UPDATE baremetal.nodes SET provision_state = $2, power_state = NULLIF($3, '') WHERE uuid = $1`,
-			id, h.story.before, shownPower[of.power])
-		must(t, err)
+		r.found(id, of.before, of.power)
 		h.server = id
 		must(t, r.Points.Order(id, h.point))
 		must(t, nodeKinds[h.story.kind].ask(ctx, r.Cloud, id))

@@ -78,17 +78,22 @@ func (c *Cloud) Image() string { return c.image }
 
 // Create asks for a server once and gives its id.
 func (c *Cloud) Create(ctx context.Context, name string) (id string, err error) {
+	return c.CreateOf(ctx, Flavor, name)
+}
+
+// CreateOf asks for one of a flavor.
+func (c *Cloud) CreateOf(ctx context.Context, flavor, name string) (id string, err error) {
 	var out struct{ Server Server }
-	in := map[string]any{"server": map[string]any{"name": name, "imageRef": c.image, "flavorRef": Flavor}}
+	in := map[string]any{"server": map[string]any{"name": name, "imageRef": c.image, "flavorRef": flavor, "config_drive": flavor == MetalFlavor}}
 	err = c.Do(ctx, http.MethodPost, "/v2.1/servers", in, http.StatusAccepted, &out)
 	return out.Server.ID, err
 }
 
-// CreateSurely makes one server of the name, whatever dies meanwhile: a request
-// without an answer is only repeated when no server of the name is there.
-func (c *Cloud) CreateSurely(ctx context.Context, name string) (id string, err error) {
+// CreateSurely makes one server of the flavor and the name, whatever dies meanwhile: a
+// request without an answer is only repeated when no server of the name is there.
+func (c *Cloud) CreateSurely(ctx context.Context, flavor, name string) (id string, err error) {
 	for {
-		if id, err = c.Create(ctx, name); err == nil {
+		if id, err = c.CreateOf(ctx, flavor, name); err == nil {
 			return id, nil
 		}
 		for {

@@ -56,6 +56,9 @@ type Options struct {
 	// Conductor says that there is one without simulated machines, for those that the test
 	// has.
 	Conductor bool
+	// Fleet has a worker whose hosts are the machines' nodes, in a process of its own
+	// (Fleet), as far as they are offered; it needs Machines and Services.
+	Fleet bool
 	// Config is laid over the configuration, by dotted key.
 	Config map[string]any
 }
@@ -152,6 +155,9 @@ func Start(t testing.TB, o Options) *Cloud {
 	if o.Machines > 0 {
 		over["baremetal.enabled_rescue_interfaces"] = []string{"agent", "no-rescue"}
 	}
+	if o.Fleet {
+		over["baremetal.service_project"] = serviceProject
+	}
 	maps.Copy(over, o.Config)
 	c.configure(over)
 	c.simulate(o)
@@ -237,9 +243,9 @@ func (c *Cloud) configure(over map[string]any) {
 		c.t.Fatal(err)
 	}
 	c.processes = map[Name]*supervise.Process{
-		API:     c.process(API, telemetry, "api"),
-		Control: c.process(Control, telemetry, "worker", "--role", "control"),
-		Host:    c.process(Host, telemetry, "worker", "--role", "host", "--hosts", fmt.Sprint(c.hosts)),
+		API:     c.process(API, c.configFile(), "api"),
+		Control: c.process(Control, c.configFile(), "worker", "--role", "control"),
+		Host:    c.process(Host, c.configFile(), "worker", "--role", "host", "--hosts", fmt.Sprint(c.hosts)),
 	}
 	if c.others > 0 {
 		c.otherHosts()
@@ -318,6 +324,9 @@ func (c *Cloud) seed() {
 		if err != nil {
 			c.t.Fatal(err)
 		}
+	}
+	if c.processes[Fleet] != nil {
+		c.seedMetal()
 	}
 }
 

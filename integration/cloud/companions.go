@@ -86,7 +86,7 @@ func (c *Cloud) companions() *companions {
 			{Name: serviceUser, Password: s.cfg.Password, DefaultProject: serviceProject,
 				Roles: map[string][]string{serviceProject: {"admin", "service"}}, Inherited: []string{"member", "service"}},
 			{Name: aUser, Password: uuid.NewString(), DefaultProject: project, Roles: map[string][]string{project: {"member"}}},
-			{Name: anAdmin, Password: uuid.NewString(), DefaultProject: adminProject, Roles: map[string][]string{project: {"admin"}, adminProject: {"admin"}}},
+			{Name: anAdmin, Password: uuid.NewString(), DefaultProject: adminProject, Roles: map[string][]string{project: {"admin"}, adminProject: {"admin"}, "": {"admin"}}},
 		},
 		Services: []identity.SeedService{
 			{Type: "identity", Name: "keystone", URL: s.identity()},
@@ -94,6 +94,7 @@ func (c *Cloud) companions() *companions {
 			{Type: "image", Name: "glance", URL: s.images()},
 			{Type: "network", Name: "neutron", URL: s.networks()},
 			{Type: "block-storage", Name: "cinder", URL: s.volumes()},
+			{Type: "baremetal", Name: "ironic", URL: c.url + "/baremetal"},
 		},
 	}
 	return s
@@ -162,10 +163,10 @@ func (s *companions) admit() {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
-	for token, of := range map[string][2]string{UserToken: {aUser, project}, HelperToken: {anAdmin, project}, AdminToken: {anAdmin, adminProject}} {
+	for token, of := range map[string][2]string{UserToken: {aUser, project}, HelperToken: {anAdmin, project}, AdminToken: {anAdmin, adminProject}, SystemToken: {anAdmin, ""}} {
 		_, err := db.Pool.Exec(s.t.Context(), `INSERT INTO identity.tokens (hash, user_id, project_id, system, methods, audit_ids, issued_at, expires_at)
-			SELECT sha256(convert_to($1, 'UTF8')), u.id, p.id, false, '{password}', '{fixed}', now(), now() + interval '1 day'
-			FROM identity.users u, identity.projects p WHERE u.name = $2 AND p.name = $3`, token, of[0], of[1])
+			SELECT sha256(convert_to($1, 'UTF8')), u.id, p.id, p.id IS NULL, '{password}', '{fixed}', now(), now() + interval '1 day'
+			FROM identity.users u LEFT JOIN identity.projects p ON p.name = $3 WHERE u.name = $2`, token, of[0], of[1])
 		if err != nil {
 			s.t.Fatal(err)
 		}

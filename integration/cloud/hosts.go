@@ -6,12 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"holdfast.dev/dev/launch"
 )
 
 // OtherHosts is the process of the hosts beside those of Host (Options.Others).
@@ -23,30 +20,18 @@ func (c *Cloud) names() []Name {
 	if c.others > 0 {
 		all = append(all, OtherHosts)
 	}
-	if c.processes[Conductor] != nil {
-		all = append(all, Conductor)
-	}
-	if c.processes[OtherConductor] != nil {
-		all = append(all, OtherConductor)
+	for _, name := range []Name{Conductor, OtherConductor, Fleet} {
+		if c.processes[name] != nil {
+			all = append(all, name)
+		}
 	}
 	return all
 }
 
-// otherHosts describes their process: the same configuration with other names and
-// another address.
+// otherHosts describes their process.
 func (c *Cloud) otherHosts() {
 	c.t.Helper()
-	config, telemetry := maps.Clone(c.config), c.address()
-	config["host.name"], config["telemetry.host_listen"] = "other", telemetry
-	path := filepath.Join(c.dir, "other-hosts.yaml")
-	if err := launch.WriteConfig(path, config); err != nil {
-		c.t.Fatal(err)
-	}
-	c.telemetry[OtherHosts] = telemetry
-	c.processes[OtherHosts] = launch.Holdfast(launch.HoldfastOptions{
-		Name: string(OtherHosts), Program: c.binary, Config: path, Telemetry: telemetry, LogFile: c.log(OtherHosts),
-		Args: []string{"worker", "--role", "host", "--hosts", fmt.Sprint(c.others)},
-	})
+	c.processes[OtherHosts] = c.another(OtherHosts, "host", map[string]any{"host.name": "other"}, "worker", "--role", "host", "--hosts", fmt.Sprint(c.others))
 }
 
 // HostNames are those of the hosts of a process, of which there are several.

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"holdfast.dev/dev/bmc"
-	"holdfast.dev/dev/launch"
 )
 
 // Who enters the machines' BMC.
@@ -33,7 +32,7 @@ const OtherConductor Name = "other conductor"
 func (c *Cloud) simulate(o Options) {
 	c.t.Helper()
 	if o.Machines > 0 || o.Conductor {
-		c.processes[Conductor] = c.process(Conductor, c.telemetry, "worker", "--role", "conductor")
+		c.processes[Conductor] = c.process(Conductor, c.configFile(), "worker", "--role", "conductor")
 	}
 	if o.Machines == 0 {
 		return
@@ -51,21 +50,18 @@ func (c *Cloud) simulate(o Options) {
 	if o.TwoConductors {
 		c.otherConductor()
 	}
+	if o.Fleet {
+		c.fleet()
+	}
 }
 
-// otherConductor describes its process: the same configuration with another name and
-// other addresses.
+// otherConductor describes its process: it has another name, and serves what machines are
+// booted from elsewhere.
 func (c *Cloud) otherConductor() {
 	c.t.Helper()
-	config, telemetry, images := maps.Clone(c.config), c.address(), c.address()
-	config["conductor.name"], config["telemetry.conductor_listen"] = "conductor-2", telemetry
-	config["conductor.boot_listen"], config["conductor.boot_url"], config["conductor.boot_dir"] = images, "http://"+images, filepath.Join(c.dir, "boot-2")
-	path := filepath.Join(c.dir, "other-conductor.yaml")
-	if err := launch.WriteConfig(path, config); err != nil {
-		c.t.Fatal(err)
-	}
-	c.processes[OtherConductor] = launch.Holdfast(launch.HoldfastOptions{Name: string(OtherConductor), Program: c.binary, Config: path,
-		Args: []string{"worker", "--role", "conductor"}, Telemetry: telemetry, LogFile: c.log(OtherConductor)})
+	images := c.address()
+	c.processes[OtherConductor] = c.another(OtherConductor, "conductor", map[string]any{"conductor.name": "conductor-2",
+		"conductor.boot_listen": images, "conductor.boot_url": "http://" + images, "conductor.boot_dir": filepath.Join(c.dir, "boot-2")}, "worker", "--role", "conductor")
 }
 
 // awaitConductor waits until requests about machines have somebody to go to.
@@ -114,6 +110,7 @@ type Node struct {
 	LastError    string         `json:"last_error"`
 	Reservation  string         `json:"reservation"`
 	Maintenance  bool           `json:"maintenance"`
+	Instance     string         `json:"instance_uuid"`
 	InstanceInfo map[string]any `json:"instance_info"`
 	Internal     map[string]any `json:"driver_internal_info"`
 }
@@ -155,7 +152,7 @@ func (c *Cloud) Enroll(ctx context.Context, i int, files string) (id string, err
 	}
 	var made Node
 	err = c.Baremetal(ctx, http.MethodPost, "/nodes", map[string]any{"name": "machine-" + m.ID, "driver": "redfish", "boot_interface": "redfish-virtual-media",
-		"deploy_interface": "direct", "inspect_interface": "redfish", "rescue_interface": "agent", "driver_info": info}, &made)
+		"deploy_interface": "direct", "inspect_interface": "redfish", "rescue_interface": "agent", "resource_class": MetalClass, "driver_info": info}, &made)
 	if err == nil {
 		// By its address a ramdisk says which node it is.
 		err = c.Baremetal(ctx, http.MethodPost, "/ports", map[string]string{"node_uuid": made.UUID, "address": m.MAC}, nil)

@@ -35,28 +35,33 @@ const (
 	Virtlogd Name = "virtlogd"
 )
 
-// process describes one of ours.
-func (c *Cloud) process(name Name, telemetry map[Name]string, args ...string) *supervise.Process {
+// process describes one of ours, by its configuration.
+func (c *Cloud) process(name Name, config string, args ...string) *supervise.Process {
 	return launch.Holdfast(launch.HoldfastOptions{
-		Name: string(name), Program: c.binary, Config: c.configFile(), Args: args, Telemetry: telemetry[name], LogFile: c.log(name),
+		Name: string(name), Program: c.binary, Config: config, Args: args, Telemetry: c.telemetry[name], LogFile: c.log(name),
 	})
+}
+
+// another describes one beside that of its role: the same configuration, but for its
+// address and what is said.
+func (c *Cloud) another(name Name, role string, other map[string]any, args ...string) *supervise.Process {
+	c.t.Helper()
+	config, file := maps.Clone(c.config), filepath.Join(c.dir, string(name)+".yaml")
+	maps.Copy(config, other)
+	c.telemetry[name] = c.address()
+	config["telemetry."+role+"_listen"] = c.telemetry[name]
+	if err := launch.WriteConfig(file, config); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.process(name, file, args...)
 }
 
 // AnotherAPI starts one more API process beside the first, until the test ends,
 // and gives its URL.
 func (c *Cloud) AnotherAPI() (url string) {
 	c.t.Helper()
-	const name = "api-2"
-	config := maps.Clone(c.config)
-	listen, telemetry := c.address(), c.address()
-	config["api.listen"], config["telemetry.api_listen"], config["hostlink.listen"] = listen, telemetry, c.address()
-	path := filepath.Join(c.dir, name+".yaml")
-	if err := launch.WriteConfig(path, config); err != nil {
-		c.t.Fatal(err)
-	}
-	process := launch.Holdfast(launch.HoldfastOptions{
-		Name: name, Program: c.binary, Config: path, Args: []string{"api"}, Telemetry: telemetry, LogFile: c.log(name),
-	})
+	listen := c.address()
+	process := c.another("other api", "api", map[string]any{"api.listen": listen, "hostlink.listen": c.address()}, "api")
 	if err := process.Start(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestKills(t *testing.T) {
 				pause := time.Duration(r.Int64N(int64(3 * time.Second)))
 				asked.Go(func() {
 					time.Sleep(pause)
-					ids[i], errs[i] = c.CreateSurely(t.Context(), fmt.Sprintf("kill-%d", i))
+					ids[i], errs[i] = c.CreateSurely(t.Context(), cloud.Flavor, fmt.Sprintf("kill-%d", i))
 				})
 			}
 			// Each kill finds operations at a point that they all come to, and
