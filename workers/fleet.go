@@ -55,7 +55,7 @@ func (f *Fleet) follow(ctx context.Context, cfg HostConfig, transport http.Round
 }
 
 // round starts hosts that have come, or have ended by themselves, and sees those off that
-// have gone.
+// have gone. One that is listed again while it ends begins when it has.
 func (f *Fleet) round(ctx context.Context, cfg HostConfig, transport http.RoundTripper, members map[string]member) error {
 	folders, err := f.folders()
 	if err != nil {
@@ -75,8 +75,9 @@ func (f *Fleet) round(ctx context.Context, cfg HostConfig, transport http.RoundT
 	}
 	for id := range folders {
 		if m, runs := members[id]; runs {
-			m.stop()
-			<-m.ended
+			if m.stop(); !m.over() {
+				continue // it takes leave in a round to come, and holds nobody up
+			}
 			delete(members, id)
 		}
 		if err := f.leave(ctx, cfg, id, transport); err != nil {
@@ -107,7 +108,9 @@ func (f *Fleet) folders() (map[string]bool, error) {
 	}
 	known := map[string]bool{}
 	for _, e := range entries {
-		known[e.Name()] = e.IsDir()
+		if e.IsDir() {
+			known[e.Name()] = true
+		}
 	}
 	return known, nil
 }

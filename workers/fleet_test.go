@@ -24,6 +24,20 @@ type listed struct {
 	mu  sync.Mutex
 	ids []string
 	err error
+	// slow is a host that doesn't end before lasts does.
+	slow  string
+	lasts context.Context
+}
+
+// lasting is the driver of a host that is slow to end.
+type lasting struct {
+	libvirt.Driver
+	lasts context.Context
+}
+
+func (d lasting) Close() error {
+	<-d.lasts.Done()
+	return d.Driver.Close()
 }
 
 func (l *listed) set(err error, ids ...string) {
@@ -39,18 +53,28 @@ func (l *listed) specs(context.Context, func(string) bool) ([]workers.HostSpec, 
 	for _, id := range l.ids {
 		specs = append(specs, workers.HostSpec{Name: "host-" + id, ID: id, Driver: "simulated",
 			Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
-				return simulated.New(simulated.Options{StateDir: dir})
+				d, err := simulated.New(simulated.Options{StateDir: dir})
+				if id == l.slow {
+					return lasting{d, l.lasts}, err
+				}
+				return d, err
 			}})
 	}
 	return specs, l.err
 }
 
 // Hosts of a fleet serve for as long as they are listed, and take leave when they aren't,
-// be it that their process was down at the time. One that can't be let go stays known.
+// be it that their process was down at the time. One that can't be let go stays known, and
+// one that is slow to end holds nobody up. What isn't a host's folder is left alone.
 func TestFleet(t *testing.T) {
 	t.Parallel()
-	s, dir, l := newSite(t), t.TempDir(), &listed{}
-	first, second := uuid.NewString(), uuid.NewString()
+	first, second, third := uuid.NewString(), uuid.NewString(), uuid.NewString()
+	lasts, end := context.WithCancel(t.Context())
+	defer end()
+	s, dir, l := newSite(t), t.TempDir(), &listed{slow: second, lasts: lasts}
+	if err := os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	l.set(nil, first, second)
 	run := func() (stop func()) {
 		return background(t, func(ctx context.Context) error {
@@ -86,6 +110,13 @@ func TestFleet(t *testing.T) {
 		t.Errorf("%v left", s.left)
 	}
 	l.set(nil, first)
+	s.wait(t, "they go on beside one that ends", beats(6))
+	l.set(nil, first, third)
+	s.wait(t, "a third begins meanwhile", func() bool { return s.ids[third] })
+	if !has(second) {
+		t.Error("the second is gone before it has ended")
+	}
+	end()
 	s.wait(t, "the second takes leave", func() bool { return slices.Contains(s.left, second) && !has(second) })
 	if !has(first) {
 		t.Error("the first is gone with it")
@@ -107,5 +138,8 @@ func TestFleet(t *testing.T) {
 	s.wait(t, "and goes when it may", func() bool { return !has(first) })
 	l.set(nil, first)
 	s.wait(t, "it comes back", func() bool { return has(first) })
+	if !has("notes") || slices.Contains(s.left, "notes") {
+		t.Errorf("a file among them is taken for a host: %v", s.left)
+	}
 	stop()
 }
