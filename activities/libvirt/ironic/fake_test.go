@@ -193,14 +193,15 @@ func (f *fake) change(in map[string]any) (int, any) {
 	way, ok := ways[target]
 	if !ok {
 		f.did = append(f.did, target)
-		f.node["target_power_state"] = target
+		f.node["target_power_state"], f.node["last_error"] = target, nil
 		to := map[string]string{"soft power off": "power off", "soft rebooting": "power on", "rebooting": "power on"}[target]
 		if to == "" {
 			to = target
 		}
 		f.next = map[string]any{"target_power_state": nil, "power_state": to}
-		if f.refuses["heed "+target] != "" {
+		if why := f.refuses["heed "+target]; why != "" {
 			delete(f.next, "power_state")
+			f.next["last_error"] = why
 		}
 		return 202, nil
 	}

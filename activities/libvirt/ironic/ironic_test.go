@@ -321,6 +321,30 @@ func TestPower(t *testing.T) {
 	}
 }
 
+// An action that a node doesn't heed has failed of what the node says, whoever asks again.
+func TestPowerNotHeeded(t *testing.T) {
+	t.Parallel()
+	for action, c := range map[steps.PowerAction]struct{ was, heed, code, text string }{
+		steps.PowerStart:      {"power off", "heed power on", "InstancePowerOnFailure", "Failed to power on instance: the BMC refuses"},
+		steps.PowerStop:       {"power on", "heed power off", "InstancePowerOffFailure", "Failed to power off instance: the BMC refuses"},
+		steps.PowerForceStop:  {"power on", "heed power off", "InstancePowerOffFailure", "Failed to power off instance: the BMC refuses"},
+		steps.PowerReboot:     {"power on", "heed soft rebooting", "InstanceRebootFailure", "Failed to reboot instance: the BMC refuses"},
+		steps.PowerHardReboot: {"power on", "heed rebooting", "InstanceRebootFailure", "Failed to reboot instance: the BMC refuses"},
+	} {
+		f, d, _ := newFake(t)
+		if _, err := d.Build(t.Context(), spec, yes); err != nil {
+			t.Fatal(err)
+		}
+		f.node["power_state"], f.refuses[c.heed], f.refuses["heed soft power off"] = c.was, "the BMC refuses", "it doesn't listen"
+		for range 2 {
+			_, err := d.Power(t.Context(), server, action, "op#1", yes)
+			if f := faults.As(err); err == nil || f.Kind != faults.Conflict || f.Code != c.code || f.Message != c.text {
+				t.Errorf("%s: %v", action, err)
+			}
+		}
+	}
+}
+
 // A restart is asked for once at the most for one request, whatever is cut short.
 func TestRebootCutShort(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,8 @@ type power struct {
 	to, soft nodes.TargetPowerState
 	// reboot is done once for a mark, whatever the state.
 	reboot bool
+	// code and refusal are the original's words for one that the node does not heed.
+	code, refusal string
 	// does is what isn't a change of the power state.
 	does func(d *Driver, ctx context.Context, n *nodes.Node, serverID string) error
 }
@@ -34,13 +36,21 @@ type power struct {
 // rebootKey is where a node's instance_info says what it was last rebooted for.
 const rebootKey = "rebooted_for"
 
+// Words of several actions.
+const (
+	powerOffFailure = "InstancePowerOffFailure"
+	notPoweredOff   = "Failed to power off instance: %s"
+	rebootFailure   = "InstanceRebootFailure"
+	notRebooted     = "Failed to reboot instance: %s"
+)
+
 // actions is what each does; what isn't here no node can be asked for.
 var actions = map[steps.PowerAction]power{
-	steps.PowerStart:      {to: nodes.PowerOn},
-	steps.PowerStop:       {to: nodes.PowerOff, soft: nodes.SoftPowerOff},
-	steps.PowerForceStop:  {to: nodes.PowerOff},
-	steps.PowerReboot:     {to: nodes.Rebooting, soft: nodes.SoftRebooting, reboot: true},
-	steps.PowerHardReboot: {to: nodes.Rebooting, reboot: true},
+	steps.PowerStart:      {to: nodes.PowerOn, code: "InstancePowerOnFailure", refusal: "Failed to power on instance: %s"},
+	steps.PowerStop:       {to: nodes.PowerOff, soft: nodes.SoftPowerOff, code: powerOffFailure, refusal: notPoweredOff},
+	steps.PowerForceStop:  {to: nodes.PowerOff, code: powerOffFailure, refusal: notPoweredOff},
+	steps.PowerReboot:     {to: nodes.Rebooting, soft: nodes.SoftRebooting, reboot: true, code: rebootFailure, refusal: notRebooted},
+	steps.PowerHardReboot: {to: nodes.Rebooting, reboot: true, code: rebootFailure, refusal: notRebooted},
 	steps.PowerInjectNMI:  {reboot: true, does: (*Driver).injectNMI},
 	// Nothing is thrown away until the service does it, which turns the node off for that.
 	steps.PowerFreeze:     {does: nothing},
@@ -69,11 +79,26 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 	if err := confirm(); err != nil {
 		return libvirt.Guest{}, err
 	}
-	switch {
-	case act.reboot && n.InstanceInfo[rebootKey] == mark:
-		return d.settled(ctx, serverID, nil)
-	case act.reboot:
-		err = d.patch(ctx, nodes.UpdateOperation{Op: nodes.AddOp, Path: "/instance_info/" + rebootKey, Value: mark})
+	if !act.reboot || n.InstanceInfo[rebootKey] != mark {
+		err = d.act(ctx, n, serverID, act, mark)
+	}
+	if err == nil {
+		n, err = d.settled(ctx, serverID)
+	}
+	if err == nil {
+		err = act.missed(n)
+	}
+	if err != nil {
+		return libvirt.Guest{}, err
+	}
+	return guestOf(n), nil
+}
+
+// act does the action, and notes one that is a reboot.
+func (d *Driver) act(ctx context.Context, n *nodes.Node, serverID string, act power, mark string) (err error) {
+	const noted = "/instance_info/" + rebootKey
+	if act.reboot {
+		err = d.patch(ctx, nodes.UpdateOperation{Op: nodes.AddOp, Path: noted, Value: mark})
 	}
 	switch {
 	case err != nil:
@@ -83,9 +108,27 @@ func (d *Driver) Power(ctx context.Context, serverID string, action steps.PowerA
 		err = d.turn(ctx, serverID, act)
 	}
 	if act.reboot && gophercloud.ResponseCodeIs(err, http.StatusConflict) {
-		err = errors.Join(err, d.patch(ctx, nodes.UpdateOperation{Op: nodes.RemoveOp, Path: "/instance_info/" + rebootKey}))
+		err = errors.Join(err, d.patch(ctx, nodes.UpdateOperation{Op: nodes.RemoveOp, Path: noted}))
 	}
-	return d.settled(ctx, serverID, err)
+	return err
+}
+
+// missed is the error of an action that has not led its node to where it leads. What is
+// asked for anew takes the node's last error from it, so that one of a reboot is the
+// reboot's.
+func (p power) missed(n *nodes.Node) error {
+	to := p.to
+	if p.reboot {
+		to = nodes.PowerOn
+	}
+	if p.to == "" || n.PowerState == string(to) && (!p.reboot || n.LastError == "") {
+		return nil
+	}
+	why := n.LastError
+	if why == "" {
+		why = fmt.Sprintf("node %s is in power state '%s'", n.UUID, n.PowerState)
+	}
+	return faults.New(faults.Conflict, p.code, p.refusal, why)
 }
 
 // turn asks for the state, softly first.
@@ -97,7 +140,7 @@ func (d *Driver) turn(ctx context.Context, serverID string, act power) error {
 		case err != nil || act.reboot:
 			return err
 		default:
-			if g, err := d.settled(ctx, serverID, nil); err != nil || g.PowerState == powers[string(act.to)] {
+			if n, err := d.settled(ctx, serverID); err != nil || n.PowerState == string(act.to) {
 				return err
 			}
 		}
@@ -116,21 +159,14 @@ func (d *Driver) ask(ctx context.Context, o nodes.PowerStateOpts) error {
 	return nil
 }
 
-// settled waits until nobody changes the node's power and shows the guest, unless err.
-func (d *Driver) settled(ctx context.Context, serverID string, err error) (libvirt.Guest, error) {
-	if err != nil {
-		return libvirt.Guest{}, err
-	}
-	n, err := d.follow(ctx, func(n *nodes.Node) (bool, error) {
+// settled waits until nobody changes the node's power.
+func (d *Driver) settled(ctx context.Context, serverID string) (*nodes.Node, error) {
+	return d.follow(ctx, func(n *nodes.Node) (bool, error) {
 		if d.serverOf(n) != serverID {
 			return false, faults.New(faults.NotFound, "GuestNotFound", "node %s is no guest of server %s", d.id, serverID)
 		}
 		return n.TargetPowerState == "", nil
 	})
-	if err != nil {
-		return libvirt.Guest{}, err
-	}
-	return guestOf(n), nil
 }
 
 // injectNMI gives the node a non-maskable interrupt.

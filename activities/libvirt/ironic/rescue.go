@@ -37,7 +37,10 @@ func (d *Driver) Rescue(ctx context.Context, serverID string, _ steps.Rescue, co
 	if err := d.states(ctx, serverID, ask, nodes.Rescue, nodes.RescueFail, "InstanceRescueFailure", "Failed to move instance %s to rescue mode"); err != nil {
 		return libvirt.Guest{}, err
 	}
-	return d.settled(ctx, serverID, nil)
+	if n, err = d.settled(ctx, serverID); err != nil {
+		return libvirt.Guest{}, err
+	}
+	return guestOf(n), nil
 }
 
 // unrescue has the node run its own disk again; one that runs it already is left alone.
