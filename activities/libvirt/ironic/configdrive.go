@@ -4,6 +4,7 @@ package ironic
 
 import (
 	"context"
+	"path"
 
 	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/steps"
@@ -18,8 +19,17 @@ func (d *Driver) configDrive(ctx context.Context, spec steps.ServerSpec) (any, e
 	if err != nil {
 		return nil, err
 	}
+	bearers, err := d.bearers(ctx)
+	if err != nil {
+		return nil, err
+	}
 	files := make(map[string]iso.Source, len(content.Files))
 	for name, text := range content.Files {
+		if path.Base(name) == "network_data.json" {
+			if text, err = bearers.told(text); err != nil {
+				return nil, err
+			}
+		}
 		files[name] = iso.Source{Content: text}
 	}
 	return iso.Packed(iso.Image{Label: iso.ConfigDrive, Files: files})

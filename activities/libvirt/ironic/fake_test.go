@@ -29,6 +29,8 @@ type fake struct {
 	node  map[string]any
 	vifs  []string
 	drive string
+	// nics and bonds are the node's ports and port groups.
+	nics, bonds []map[string]any
 	// next is where the node is on its way to, by the looks that it still takes.
 	next  map[string]any
 	looks int
@@ -43,7 +45,7 @@ type fake struct {
 
 func newFake(t *testing.T) (*fake, *ironic.Driver, *ironic.Service) {
 	t.Helper()
-	f := &fake{refuses: map[string]string{}, node: map[string]any{
+	f := &fake{refuses: map[string]string{}, nics: []map[string]any{}, bonds: []map[string]any{}, node: map[string]any{
 		"uuid": nodeID, "power_state": "power off", "target_power_state": nil, "provision_state": "available", "target_provision_state": nil,
 		"provision_updated_at": "2026-01-01T00:00:00+00:00", "last_error": nil, "maintenance": false, "instance_uuid": nil, "instance_info": map[string]any{},
 		"traits": []string{"CUSTOM_FAST", "HW_CPU_X86_VMX"}, "resource_class": "gold-1",
@@ -62,8 +64,14 @@ type drives struct{}
 
 func (drives) ConfigDrive(_ context.Context, serverID string) (hostlink.ConfigDrive, error) {
 	return hostlink.ConfigDrive{Files: map[string][]byte{
-		"openstack/latest/meta_data.json": fmt.Appendf(nil, `{"uuid":%q,"admin_pass":"s3cret"}`, serverID)}}, nil
+		"openstack/latest/meta_data.json":    fmt.Appendf(nil, `{"uuid":%q,"admin_pass":"s3cret"}`, serverID),
+		"openstack/latest/network_data.json": []byte(networkData)}}, nil
 }
+
+// networkData is what is said of its links to a server that isn't a whole machine.
+const networkData = `{"links": [{"id": "tap1", "vif_id": "vif-1", "type": "other", "mtu": 1500, "ethernet_mac_address": "fa:16:3e:00:00:01"},
+	{"id": "tap2", "vif_id": "vif-2", "type": "other", "mtu": 9000, "ethernet_mac_address": "fa:16:3e:00:00:02"},
+	{"id": "tap3", "vif_id": "vif-3", "type": "other", "mtu": 1500, "ethernet_mac_address": "fa:16:3e:00:00:03"}], "networks": [], "services": []}`
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
@@ -103,6 +111,12 @@ func (f *fake) serve(r *http.Request) (int, any) {
 		_ = json.NewDecoder(r.Body).Decode(&patch)
 	} else if r.ContentLength > 0 {
 		_ = json.NewDecoder(r.Body).Decode(&in)
+	}
+	switch r.Method + " " + r.URL.Path + "?" + r.URL.RawQuery {
+	case "GET /v1/ports/detail?node=" + nodeID:
+		return 200, map[string]any{"ports": f.nics}
+	case "GET /v1/portgroups?detail=true&node=" + nodeID:
+		return 200, map[string]any{"portgroups": f.bonds}
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/v1/nodes")
 	if path == "" {

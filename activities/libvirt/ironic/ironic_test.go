@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/ironic"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/steps"
 )
@@ -105,17 +108,8 @@ func TestBuildAndDestroy(t *testing.T) {
 	if !reflect.DeepEqual(f.info(), want) {
 		t.Errorf("instance_info is %v", f.info())
 	}
-	packed, err := base64.StdEncoding.DecodeString(f.drive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := io.ReadAll(plain)
-	if err != nil || !bytes.Contains(image, []byte(`"admin_pass":"s3cret"`)) || !bytes.Contains(image, []byte("config-2")) {
-		t.Errorf("the config drive has not what the server is told: %v", err)
+	if said := f.told(t, "openstack/latest/meta_data.json"); said["admin_pass"] != "s3cret" {
+		t.Errorf("the config drive says %v", said)
 	}
 	if err := d.Destroy(t.Context(), "another", yes); err != nil || f.node["provision_state"] != "active" {
 		t.Errorf("destroyed for another: %v", err)
@@ -130,6 +124,69 @@ func TestBuildAndDestroy(t *testing.T) {
 	}
 	if _, err := d.Observe(t.Context(), server); !faults.Is(err, faults.NotFound) {
 		t.Errorf("a guest that is gone: %v", err)
+	}
+}
+
+// told is a document of the config drive that the node has got.
+func (f *fake) told(t *testing.T, name string) (doc map[string]any) {
+	t.Helper()
+	packed, err := base64.StdEncoding.DecodeString(f.drive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := io.ReadAll(plain)
+	file := filepath.Join(t.TempDir(), "drive")
+	if err == nil {
+		err = os.WriteFile(file, image, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	label, files, err := iso.Read(file, name)
+	if err == nil {
+		err = json.Unmarshal(files[name], &doc)
+	}
+	if err != nil || label != iso.ConfigDrive {
+		t.Fatalf("%q: %v", label, err)
+	}
+	return doc
+}
+
+// An instance is told of the ports of its node that bear its VIFs, and of bonds of them: by
+// their hardware addresses, since its own are nowhere. A VIF that nothing bears is told of
+// as it is.
+func TestNetworkData(t *testing.T) {
+	t.Parallel()
+	f, d, _ := newFake(t)
+	f.nics = []map[string]any{
+		{"uuid": "nic-1", "address": "52:54:00:00:00:01", "internal_info": map[string]any{"tenant_vif_port_id": "vif-1"}},
+		{"uuid": "nic-2", "address": "52:54:00:00:00:02", "internal_info": map[string]any{}, "portgroup_uuid": "bond-1"},
+		{"uuid": "nic-3", "address": "52:54:00:00:00:03", "internal_info": map[string]any{}, "portgroup_uuid": "bond-1"},
+	}
+	f.bonds = []map[string]any{{"uuid": "bond-1", "address": "52:54:00:00:00:02", "mode": "802.3ad", "properties": map[string]any{"miimon": 100, "bond_xmit": "layer2"},
+		"internal_info": map[string]any{"tenant_vif_port_id": "vif-2"}}}
+	want := map[string]any{"networks": []any{}, "services": []any{}, "links": []any{
+		map[string]any{"id": "tap1", "vif_id": "vif-1", "type": "phy", "mtu": 1500.0, "ethernet_mac_address": "52:54:00:00:00:01"},
+		map[string]any{"id": "tap2", "vif_id": "vif-2", "type": "bond", "mtu": 9000.0, "ethernet_mac_address": "52:54:00:00:00:02",
+			"bond_mode": "802.3ad", "bond_miimon": 100.0, "bond_xmit": "layer2", "bond_links": []any{"nic-2", "nic-3"}},
+		map[string]any{"id": "tap3", "vif_id": "vif-3", "type": "other", "mtu": 1500.0, "ethernet_mac_address": "fa:16:3e:00:00:03"},
+		map[string]any{"id": "nic-2", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:02"},
+		map[string]any{"id": "nic-3", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:03"},
+	}}
+	_, err := d.Build(t.Context(), spec, yes)
+	if got := f.told(t, "openstack/latest/network_data.json"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("built, it is told\n%v, %v; want\n%v", got, err, want)
+	}
+	f.bonds[0]["address"], f.nics[0]["address"] = nil, "52:54:00:00:00:09"
+	links := want["links"].([]any)
+	links[0].(map[string]any)["ethernet_mac_address"], links[1].(map[string]any)["ethernet_mac_address"] = "52:54:00:00:00:09", "fa:16:3e:00:00:02"
+	_, err = d.Rebuild(t.Context(), steps.RebuildIn{Spec: spec}, "op#1", yes)
+	if got := f.told(t, "openstack/latest/network_data.json"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("rebuilt, it is told\n%v, %v; want\n%v", got, err, want)
 	}
 }
 
