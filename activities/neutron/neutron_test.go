@@ -195,6 +195,7 @@ func moved(w *world) error {
 		return err
 	}
 	w.ports["made-1"]["fixed_ips"] = []any{object{"subnet_id": "sub-1", "ip_address": "10.0.0.200"}}
+	w.ports["made-1"]["mac_address"] = "52:54:00:00:00:01"
 	w.floating["made-1"] = []object{{"fixed_ip_address": "10.0.0.200", "floating_ip_address": "203.0.113.10", "port_id": "made-1"}}
 	delete(w.ports, "made-2")
 	return nil
@@ -215,6 +216,9 @@ func (w *world) wantRefreshed() {
 	}
 	if got, want := rows[0].FloatingIPs, []compute.FloatingIP{{FixedAddress: "10.0.0.200", Address: "203.0.113.10"}}; !reflect.DeepEqual(got, want) {
 		w.Errorf("floating addresses %+v, want %+v", got, want)
+	}
+	if got := rows[0].MAC; got != "52:54:00:00:00:01" {
+		w.Errorf("hardware address %s", got)
 	}
 	if got := rows[2].FixedIPs; len(got) != 1 || got[0].Address != "10.0.0.50" {
 		w.Errorf("a port that Neutron has forgotten has the addresses %+v", got)

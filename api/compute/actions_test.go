@@ -313,8 +313,8 @@ func TestExternalEvents(t *testing.T) {
 	}
 }
 
-// Neutron's word that a port has changed brings its addresses, floating ones
-// too; an answer that was asked for earlier and comes later doesn't.
+// Neutron's word that a port has changed brings its addresses, floating ones and that of
+// its hardware too; an answer that was asked for earlier and comes later doesn't.
 func TestAddressesFollowNeutron(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -333,15 +333,15 @@ func TestAddressesFollowNeutron(t *testing.T) {
 			t.Errorf("addresses %s, %v, want %s", got, err, want)
 		}
 	}
-	one := func(address, kind string) string {
-		return `{"OS-EXT-IPS-MAC:mac_addr":"fa:16:3e:00:00:01","OS-EXT-IPS:type":"` + kind + `","addr":"` + address + `","version":4}`
+	one := func(mac, address, kind string) string {
+		return `{"OS-EXT-IPS-MAC:mac_addr":"fa:16:3e:00:00:` + mac + `","OS-EXT-IPS:type":"` + kind + `","addr":"` + address + `","version":4}`
 	}
 	c.query(`UPDATE compute.server_ports SET addresses_at = now() + interval '1h' WHERE server_id = $1 RETURNING port_id`, id)
 	changed()
-	shows(`{"private":[` + one("192.0.2.7", "fixed") + `]}`)
+	shows(`{"private":[` + one("01", "192.0.2.7", "fixed") + `]}`)
 	c.query(`UPDATE compute.server_ports SET addresses_at = '-infinity' WHERE server_id = $1 RETURNING port_id`, id)
 	changed()
-	shows(`{"private":[` + one("192.0.2.8", "fixed") + `,` + one("203.0.113.8", "floating") + `]}`)
+	shows(`{"private":[` + one("08", "192.0.2.8", "fixed") + `,` + one("08", "203.0.113.8", "floating") + `]}`)
 	c.play(step{"alice", "2.1", "GET", "/servers/" + id + "/ips/private", "", 200, `{"private": [{"version": 4, "addr": "192.0.2.8"}, {"version": 4, "addr": "203.0.113.8"}]}`})
 }
 

@@ -41,7 +41,7 @@ func (neighbour) ServerSecurityGroups(_ context.Context, _ identity.Identity, id
 func (neighbour) ServerAddresses(_ context.Context, _ identity.Identity, ids ...string) ([]computestore.PortAddresses, error) {
 	var all []computestore.PortAddresses
 	for _, id := range ids {
-		all = append(all, computestore.PortAddresses{PortID: "p", ServerID: id, FixedIPs: []computestore.FixedIP{{SubnetID: "s", Address: "192.0.2.8"}},
+		all = append(all, computestore.PortAddresses{PortID: "p", ServerID: id, MAC: "fa:16:3e:00:00:08", FixedIPs: []computestore.FixedIP{{SubnetID: "s", Address: "192.0.2.8"}},
 			FloatingIPs: []computestore.FloatingIP{{FixedAddress: "192.0.2.8", Address: "203.0.113.8"}}})
 	}
 	return all, nil

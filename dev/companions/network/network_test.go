@@ -376,8 +376,9 @@ func TestBindingAndEvents(t *testing.T) {
 	c.Want(404, "admin", "GET", bindings+"/one", "")
 	c.Want(200, "admin", "PUT", "/v2.0/ports/"+portID, `{"port":{"binding:host_id":""}}`)
 	hears("network-vif-unplugged", true)
-	c.Want(200, "admin", "PUT", "/v2.0/ports/"+portID, `{"port":{"binding:host_id":"one"}}`)
+	c.Want(200, "admin", "PUT", "/v2.0/ports/"+portID, `{"port":{"binding:host_id":"one","mac_address":"52:54:00:00:00:01"}}`)
 	hears("network-vif-plugged", true)
+	hears("network-changed", false)
 	c.Want(204, "admin", "DELETE", "/v2.0/ports/"+portID, "")
 	hears("network-vif-deleted", false)
 }

@@ -85,7 +85,7 @@ func updatePort(ctx context.Context, c *change, before, given, after document) e
 	if err := c.tellStatus(ctx, before, after); err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(before["fixed_ips"], after["fixed_ips"]) {
+	if !reflect.DeepEqual(before["fixed_ips"], after["fixed_ips"]) || before["mac_address"] != after["mac_address"] {
 		return c.tell(ctx, "network-changed", after)
 	}
 	return nil

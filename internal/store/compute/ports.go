@@ -64,6 +64,8 @@ type PortAddresses struct {
 	ServerID    string       `json:"device_id"`
 	FixedIPs    []FixedIP    `json:"fixed_ips"`
 	FloatingIPs []FloatingIP `json:"-"`
+	// MAC is its hardware address: that of a machine's port once it is on one.
+	MAC string `json:"mac_address"`
 }
 
 // Interface is what is shown of a server's bound port.
@@ -152,9 +154,9 @@ func BindPort(ctx context.Context, tx store.Tx, p *ServerPort) error {
 // server any more are left alone.
 func SetAddresses(ctx context.Context, tx store.Tx, asked time.Time, ports []PortAddresses) error {
 	for _, p := range ports {
-		_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET fixed_ips = $4, floating_ips = $5, addresses_at = $3
+		_, err := tx.Exec(ctx, `UPDATE compute.server_ports SET fixed_ips = $4, floating_ips = $5, mac = $6, addresses_at = $3
 			WHERE server_id::text = $1 AND port_id = $2 AND bound AND addresses_at <= $3`,
-			p.ServerID, p.PortID, asked, listOf(p.FixedIPs), listOf(p.FloatingIPs))
+			p.ServerID, p.PortID, asked, listOf(p.FixedIPs), listOf(p.FloatingIPs), p.MAC)
 		if err != nil {
 			return store.Translate(err)
 		}
