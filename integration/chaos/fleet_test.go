@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,9 @@ var turns = [][]turn{
 	{{operations.ServerHardReboot, "ACTIVE"}},
 }
 
+// nothingFails says of disturbances that nothing may fail of them, whatever meets them.
+func nothingFails(d disturbance) bool { return d.fails == "" && !d.long && len(d.not) == 0 }
+
 // tenants are servers on nodes.
 type tenants struct {
 	*lives
@@ -42,39 +46,51 @@ type tenants struct {
 	stay []string
 }
 
-// Servers live on nodes, two on each of them one after the other, while each process is
-// killed and started again, by itself and together with another, at times that the seed
-// draws. All that is asked for is done. Then each node is the machine of one server, with
-// its ports and no others, or available, and nothing is left of those that are gone.
+// newTenants is a cloud whose hosts are nodes, and a network for servers on them.
+func newTenants(t *testing.T, machines int) *tenants {
+	t.Helper()
+	// Every host comes back: none is to be taken for down.
+	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: machines, MachinesApart: true, Fleet: true, Services: true,
+		Config: map[string]any{"conductor.sync_power_state_interval": "0s", "compute.host_down_after": "30s"}})
+	l := &tenants{lives: &lives{T: t, Cloud: c}}
+	l.at, l.sum = cloud.Files(t)
+	for i := range machines {
+		node, err := c.Enroll(t.Context(), i, l.at)
+		must(t, err)
+		l.found(node, provision.Available, bmc.Off)
+	}
+	connect(t, c)
+	c.AwaitFleet(machines)
+	return l
+}
+
+// Servers live on nodes while each process is killed and started again, by itself and
+// together with another, and BMCs are slow or away, at times that the seed draws. All that
+// is asked for is done; some servers' users don't even wait for the build. Then each node is
+// the machine of one server, with its ports and no others, or available, and nothing is left
+// of those that are gone. In full there are more machines, and servers follow on others.
 func TestKillsUnderServersOnNodes(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			machines, rounds, apart, pause := 4, 1, 3*time.Second, 1500*time.Millisecond
-			if full {
-				machines, rounds, apart, pause = 30, 3, time.Minute, 6*time.Second
+			machines, users, each, rounds, pause := 4, 4, 1, 1, 1500*time.Millisecond
+			if full { // the machines of those that are gone may still be cleaned when others come
+				machines, users, each, rounds, pause = 30, 15, 3, 3, 6*time.Second
 			}
 			began := time.Now()
-			// Every host comes back: none is to be taken for down.
-			c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: machines, MachinesApart: true, Fleet: true, Services: true,
-				Config: map[string]any{"conductor.sync_power_state_interval": "0s", "compute.host_down_after": "30s"}})
-			l := &tenants{lives: &lives{T: t, Cloud: c}}
-			l.at, l.sum = cloud.Files(t)
-			for i := range machines {
-				node, err := c.Enroll(t.Context(), i, l.at)
-				must(t, err)
-				l.found(node, provision.Available, bmc.Off)
-			}
-			connect(t, c)
-			c.AwaitFleet(machines)
+			l := newTenants(t, machines)
 			t.Logf("%d nodes are hosts after %s", machines, time.Since(began).Round(time.Second))
 			r := rand.New(rand.NewPCG(seed, 0))
-			ended := make(chan error, machines)
-			for i := range machines {
-				own, wait := rand.New(rand.NewPCG(seed, uint64(i+1))), between(r, 0, apart)
+			ended := make(chan error, users)
+			for i := range users {
+				own := rand.New(rand.NewPCG(seed, uint64(i+1)))
 				go func() {
-					time.Sleep(wait)
-					ended <- l.live(t.Context(), fmt.Sprintf("tenant-%d", i), own)
+					var errs []error
+					for n := range each {
+						time.Sleep(between(own, 0, 2*pause))
+						errs = append(errs, l.live(t.Context(), fmt.Sprintf("tenant-%d-%d", i, n), own, n == each-1))
+					}
+					ended <- errors.Join(errs...)
 				}()
 			}
 			for range rounds {
@@ -83,12 +99,17 @@ func TestKillsUnderServersOnNodes(t *testing.T) {
 					kills = slices.DeleteFunc(kills, func(who []cloud.Name) bool { return len(who) > 1 })
 				}
 				for _, who := range kills {
+					how := disturbances[r.IntN(len(disturbances))]
+					if i := r.IntN(machines); nothingFails(how) {
+						t.Logf("machine %s is %s", l.BMC.Machines[i].ID, how.name)
+						how.do(l.BMC.Machines[i])
+					}
 					time.Sleep(between(r, 100*time.Millisecond, pause))
-					outage(t, c, who, between(r, 100*time.Millisecond, 2*time.Second))
+					outage(t, l.Cloud, who, between(r, 100*time.Millisecond, 2*time.Second))
 				}
 			}
 			t.Logf("the last is killed after %s", time.Since(began).Round(time.Second))
-			for range machines {
+			for range users {
 				if err := <-ended; err != nil {
 					t.Error(err)
 				}
@@ -96,38 +117,139 @@ func TestKillsUnderServersOnNodes(t *testing.T) {
 			t.Logf("all lives are over after %s", time.Since(began).Round(time.Second))
 			l.housed(l.stay)
 			l.nothingLeft()
-			for _, id := range l.stay {
-				must(t, c.Delete(t.Context(), id))
-			}
-			allAre(t, c, l.stay, "", patience)
-			l.housed(nil)
-			l.nothingLeft()
+			l.empty(l.stay)
 		})
 	}
 }
 
-// live has a server be built and live, and stay or go.
-func (l *tenants) live(ctx context.Context, name string, r *rand.Rand) error {
+// live has a server be built and live, and go, unless it may stay.
+func (l *tenants) live(ctx context.Context, name string, r *rand.Rand, mayStay bool) error {
 	id, err := l.CreateSurely(ctx, cloud.MetalFlavor, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	life := slices.Concat([]turn{{operations.ServerBuild, "ACTIVE"}}, turns[r.IntN(len(turns))])
-	if r.IntN(2) > 0 {
-		life = append(life, turn{operations.ServerDelete, ""})
-	} else {
+	switch fate := r.IntN(4); {
+	case fate == 0: // its user doesn't wait for it
+		life = []turn{{operations.ServerDelete, ""}}
+		time.Sleep(between(r, 0, 8*time.Second))
+	case fate == 1 && mayStay:
 		l.mu.Lock()
 		l.stay = append(l.stay, id)
 		l.mu.Unlock()
+	default:
+		life = append(life, turn{operations.ServerDelete, ""})
 	}
 	for _, turn := range life {
-		err := l.take(ctx, id, turn)
-		if err != nil {
+		if err := l.take(ctx, id, turn); err != nil {
 			return fmt.Errorf("%s, %s: %w", name, turn.kind, err)
 		}
 		l.Logf("%s: %s", name, turn.kind)
 	}
 	return nil
+}
+
+// empty deletes servers, and fails the test unless all nodes are nobody's then.
+func (l *tenants) empty(servers []string) {
+	l.Helper()
+	for _, id := range servers {
+		must(l.T, l.Delete(l.Context(), id))
+	}
+	allAre(l.T, l.Cloud, servers, "", patience)
+	l.housed(nil)
+	l.nothingLeft()
+}
+
+// misfortune is an operation on a server whose machine does it wrong.
+type misfortune struct {
+	// before is what is done to the server first.
+	before []turn
+	asked  turn
+	wrong  func(*bmc.Machine)
+	// says is what the operation and, if it is in ERROR, the server say of it, and node is
+	// where the node is left.
+	says string
+	node provision.State
+}
+
+var misfortunes = []misfortune{
+	{asked: turn{operations.ServerRescue, "ERROR"}, wrong: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Fails) },
+		says: "Failed to move instance .* to rescue mode: .*it was told to fail", node: provision.Active},
+	{asked: turn{operations.ServerRebuild, "ERROR"}, wrong: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Fails) },
+		says: "Failed to provision instance .*: .*it was told to fail", node: provision.DeployFailed},
+	{before: []turn{{operations.ServerRescue, "RESCUE"}}, asked: turn{operations.ServerUnrescue, "ERROR"}, wrong: func(m *bmc.Machine) { m.Misbehave(bmc.Refuses) },
+		says: "Failed to unrescue instance .*: .*The system can't do that", node: provision.UnrescueFailed},
+	{asked: turn{operations.ServerStop, "ACTIVE"}, wrong: func(m *bmc.Machine) { m.Misbehave(bmc.Refuses, bmc.Refuses) },
+		says: "Failed to power off instance: .*The system can't do that", node: provision.Active},
+	{asked: turn{operations.ServerHardReboot, "ACTIVE"}, wrong: func(m *bmc.Machine) { m.Misbehave(bmc.Refuses) },
+		says: "Failed to reboot instance: .*The system can't do that", node: provision.Active},
+}
+
+// What a machine does wrong its server says, and shows what is true; it can be deleted, and
+// its node is available then. A build goes on to another node, if there is one.
+func TestServersOnNodesThatFail(t *testing.T) {
+	t.Parallel()
+	const spare = 2
+	l := newTenants(t, len(misfortunes)+spare)
+	ctx := t.Context()
+	ids, err := createMetal(ctx, l.Cloud, numbered("unlucky", len(misfortunes)))
+	must(t, err)
+	allAre(t, l.Cloud, ids, "ACTIVE", 5*time.Minute)
+	nodes, err := l.Nodes(ctx)
+	must(t, err)
+	for i, of := range misfortunes {
+		machine := slices.IndexFunc(nodes, func(n cloud.Node) bool { return n.Instance == ids[i] })
+		for _, turn := range of.before {
+			must(t, l.take(ctx, ids[i], turn))
+		}
+		of.wrong(l.BMC.Machines[machine])
+		must(t, ask(ctx, l.Cloud, of.asked.kind, ids[i]))
+	}
+	for i, of := range misfortunes {
+		op := finishedWithin(t, l.Cloud, (story{kind: of.asked.kind}).operation(t, l.Cloud, ids[i]).ID, patience)
+		shown, err := l.Show(ctx, ids[i])
+		must(t, err)
+		says := regexp.MustCompile(of.says)
+		if op.Result != operations.ResultFailed || !says.MatchString(op.Message) || shown.Status != of.asked.status ||
+			shown.Status == "ERROR" && (shown.Fault == nil || !says.MatchString(shown.Fault.Message)) {
+			t.Errorf("%s has ended as %q (%s), and the server is %+v", of.asked.kind, op.Result, op.Message, shown)
+		}
+	}
+	after, err := l.Nodes(ctx)
+	must(t, err)
+	for _, n := range after {
+		if i := slices.Index(ids, n.Instance); i >= 0 && n.State != string(misfortunes[i].node) {
+			t.Errorf("after %s the node is %s, want %s", misfortunes[i].asked.kind, n.State, misfortunes[i].node)
+		}
+	}
+	var free []int
+	for i, n := range after {
+		if n.Instance == "" {
+			free = append(free, i)
+		}
+	}
+	for _, i := range free {
+		l.BMC.Machines[i].MisbehaveAgent(bmc.Fails)
+	}
+	homeless, err := createMetal(ctx, l.Cloud, []string{"homeless"})
+	must(t, err)
+	allAre(t, l.Cloud, homeless, "ERROR", patience)
+	if shown, err := l.Show(ctx, homeless[0]); err != nil || shown.Fault == nil || !strings.Contains(shown.Fault.Message, "Exhausted all hosts available for retrying build failures for instance "+homeless[0]) {
+		t.Errorf("on no node of %d, the server is %+v, %v", len(free), shown, err)
+	}
+	l.empty(append(ids, homeless...))
+}
+
+// createMetal makes a server on a node of each name.
+func createMetal(ctx context.Context, c *cloud.Cloud, names []string) (ids []string, err error) {
+	for _, name := range names {
+		id, err := c.CreateOf(ctx, cloud.MetalFlavor, name)
+		if err != nil {
+			return nil, fmt.Errorf("create %s: %w", name, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 // take has one operation be asked for, and waits for what it leads to.
