@@ -224,18 +224,18 @@ func nodesOf(cfg *config.Config) (*workers.Fleet, error) {
 		return nil, err
 	}
 	service := ironic.New(ironic.Options{Client: openstack.NewSession(openstack.Options(cfg.OpenStack)).BareMetal, Stale: max(time.Minute, 3*cfg.Host.ReportInterval)})
-	return &workers.Fleet{Dir: filepath.Join(cfg.Host.StateDir, "nodes"), List: func(ctx context.Context, known func(string) bool) ([]workers.HostSpec, error) {
+	list := func(ctx context.Context, known func(string) bool) ([]string, error) {
 		all, err := service.Nodes(ctx)
 		if err != nil {
 			return nil, err
 		}
-		var specs []workers.HostSpec
-		for _, id := range ironic.Offered(all, known) {
-			specs = append(specs, workers.HostSpec{Name: id, ID: id, Driver: cfg.Host.Driver, Provided: provided, Builds: 1,
-				Open: func(_ string, link *hostlink.Client) (libvirt.Driver, error) { return service.Driver(id, link), nil }})
-		}
-		return specs, nil
-	}}, nil
+		return ironic.Offered(all, known), nil
+	}
+	host := func(id string) workers.HostSpec {
+		return workers.HostSpec{Name: id, ID: id, Driver: cfg.Host.Driver, Provided: provided, Builds: 1,
+			Open: func(_ string, link *hostlink.Client) (libvirt.Driver, error) { return service.Driver(id, link), nil }}
+	}
+	return &workers.Fleet{Dir: filepath.Join(cfg.Host.StateDir, "nodes"), List: list, Host: host}, nil
 }
 
 // providerFile reads what the operator says that the machine's hosts have; no path is

@@ -46,25 +46,25 @@ func (l *listed) set(err error, ids ...string) {
 	l.ids, l.err = ids, err
 }
 
-func (l *listed) specs(context.Context, func(string) bool) ([]workers.HostSpec, error) {
+func (l *listed) list(context.Context, func(string) bool) ([]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var specs []workers.HostSpec
-	for _, id := range l.ids {
-		specs = append(specs, workers.HostSpec{Name: "host-" + id, ID: id, Driver: "simulated",
-			Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
-				d, err := simulated.New(simulated.Options{StateDir: dir})
-				if id == l.slow {
-					return lasting{d, l.lasts}, err
-				}
-				return d, err
-			}})
-	}
-	return specs, l.err
+	return l.ids, l.err
+}
+
+func (l *listed) host(id string) workers.HostSpec {
+	return workers.HostSpec{Name: "host-" + id, ID: id, Driver: "simulated",
+		Open: func(dir string, _ *hostlink.Client) (libvirt.Driver, error) {
+			d, err := simulated.New(simulated.Options{StateDir: dir})
+			if id == l.slow {
+				return lasting{d, l.lasts}, err
+			}
+			return d, err
+		}}
 }
 
 // Hosts of a fleet serve for as long as they are listed, and take leave when they aren't,
-// be it that their process was down at the time. One that can't be let go stays known, and
+// be it that their process was down at the time. One that can't be let go serves on, and
 // one that is slow to end holds nobody up. What isn't a host's folder is left alone.
 func TestFleet(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestFleet(t *testing.T) {
 	run := func() (stop func()) {
 		return background(t, func(ctx context.Context) error {
 			cfg := s.config("", simulated.Options{}, slog.New(slog.DiscardHandler))
-			cfg.Hosts, cfg.Fleet = nil, &workers.Fleet{Dir: dir, List: l.specs}
+			cfg.Hosts, cfg.Fleet = nil, &workers.Fleet{Dir: dir, List: l.list, Host: l.host}
 			return workers.Host(ctx, cfg)
 		})
 	}
@@ -131,6 +131,11 @@ func TestFleet(t *testing.T) {
 	s.wait(t, "the first asks for leave after a start", func() bool { return slices.Contains(s.left, first) })
 	if !has(first) {
 		t.Error("one with servers isn't known any more")
+	}
+	var again steps.BuildOut
+	s.get(t, s.start(t, buildWorkflow, job{first, uuid.NewString()}), &again)
+	if again.PowerState != libvirt.Running {
+		t.Errorf("what is asked of one with servers is %+v", again)
 	}
 	s.mu.Lock()
 	s.refuseLeave = nil

@@ -186,7 +186,8 @@ var misfortunes = []misfortune{
 }
 
 // What a machine does wrong its server says, and shows what is true; it can be deleted, and
-// its node is available then. A build goes on to another node, if there is one.
+// its node is available then. A build goes on to another node, if there is one. A server
+// whose node is gone can be deleted too.
 func TestServersOnNodesThatFail(t *testing.T) {
 	t.Parallel()
 	const spare = 2
@@ -238,6 +239,32 @@ func TestServersOnNodesThatFail(t *testing.T) {
 		t.Errorf("on no node of %d, the server is %+v, %v", len(free), shown, err)
 	}
 	l.empty(append(ids, homeless...))
+	l.uprooted()
+}
+
+// uprooted fails the test unless a server can be deleted whose node is gone without it, and
+// its host then takes leave.
+func (l *tenants) uprooted() {
+	l.Helper()
+	ctx := l.Context()
+	ids, err := createMetal(ctx, l.Cloud, []string{"uprooted"})
+	must(l.T, err)
+	allAre(l.T, l.Cloud, ids, "ACTIVE", patience)
+	home, err := l.Home(ctx, ids[0])
+	must(l.T, err)
+	must(l.T, l.Baremetal(ctx, http.MethodPut, "/nodes/"+home+"/maintenance", map[string]any{}, nil))
+	must(l.T, l.Baremetal(ctx, http.MethodDelete, "/nodes/"+home, nil, nil))
+	must(l.T, l.Delete(ctx, ids[0]))
+	allAre(l.T, l.Cloud, ids, "", patience)
+	l.Eventually("the host is gone with its node", patience, func(ctx context.Context) error {
+		var known int
+		err := l.DB.Pool.QueryRow(ctx, `SELECT count(*) FROM compute.hosts WHERE name = $1`, home).Scan(&known)
+		if err == nil && known > 0 {
+			err = errors.New("it is known")
+		}
+		return err
+	})
+	l.Audit()
 }
 
 // createMetal makes a server on a node of each name.

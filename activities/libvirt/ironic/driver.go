@@ -50,13 +50,13 @@ func (d *Driver) serverOf(n *nodes.Node) string {
 	return n.InstanceUUID
 }
 
-// List shows the node's guest.
+// List shows the node's guest; one that is gone has none.
 func (d *Driver) List(context.Context) ([]libvirt.Guest, error) {
 	n, err := d.service.seen(d.id)
-	if err != nil {
+	if err != nil && !faults.Is(err, faults.NotFound) {
 		return nil, err
 	}
-	if d.serverOf(n) == "" {
+	if n == nil || d.serverOf(n) == "" {
 		return []libvirt.Guest{}, nil
 	}
 	return []libvirt.Guest{guestOf(n)}, nil
@@ -100,9 +100,13 @@ func guestOf(n *nodes.Node) libvirt.Guest {
 	return g
 }
 
-// Inventory is one of the node's resource class, held back unless it is free.
+// Inventory is one of the node's resource class, held back unless it is free. A node that
+// is gone has nothing.
 func (d *Driver) Inventory(context.Context) (libvirt.Inventory, error) {
 	n, err := d.service.seen(d.id)
+	if faults.Is(err, faults.NotFound) {
+		return libvirt.Inventory{}, nil
+	}
 	if err != nil {
 		return libvirt.Inventory{}, err
 	}

@@ -88,6 +88,24 @@ func TestInventory(t *testing.T) {
 	}
 }
 
+// A node that is gone is a host of nothing, whose guest is gone with it.
+func TestNodeThatIsGone(t *testing.T) {
+	t.Parallel()
+	f, _, service := newFake(t)
+	d := service.Driver("another", drives{})
+	if _, err := service.Nodes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	has, err := d.Inventory(t.Context())
+	guests, listErr := d.List(t.Context())
+	if err != nil || listErr != nil || len(has.Resources) > 0 || len(guests) > 0 {
+		t.Errorf("%+v, %v; %+v, %v", has, err, guests, listErr)
+	}
+	if err := d.Destroy(t.Context(), server, yes); err != nil || len(f.did) > 0 {
+		t.Errorf("its guest is destroyed: %v, did %v", err, f.did)
+	}
+}
+
 func (f *fake) info() map[string]any { return f.node["instance_info"].(map[string]any) }
 
 // A node is deployed as the server asks, once, and given back.
