@@ -6,17 +6,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"holdfast.dev/dev/bmc/bmctest"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/iso"
+	"holdfast.dev/internal/iso/isotest"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -119,22 +118,8 @@ func TestAnImage(t *testing.T) {
 			if c.drive == nil {
 				return
 			}
-			at := filepath.Join(t.TempDir(), "drive.iso")
-			if err := os.WriteFile(at, content.ConfigDrive, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			var names []string
-			for name := range c.files {
-				names = append(names, "openstack/latest/"+name)
-			}
-			label, found, err := iso.Read(at, names...)
-			if err != nil || label != iso.ConfigDrive {
-				t.Fatalf("%q, %v", label, err)
-			}
-			for name, want := range c.files {
-				if got := string(found["openstack/latest/"+name]); got != want {
-					t.Errorf("%s is %s, want %s", name, got, want)
-				}
+			if got := isotest.Drive(t, content.ConfigDrive, slices.Collect(maps.Keys(c.files))...); !maps.Equal(got, c.files) {
+				t.Errorf("the config drive has %v, want %v", got, c.files)
 			}
 		})
 	}

@@ -5,8 +5,6 @@ package baremetal
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +12,7 @@ import (
 
 	"holdfast.dev/dev/bmc"
 	"holdfast.dev/integration/cloud"
-	"holdfast.dev/internal/iso"
+	"holdfast.dev/internal/iso/isotest"
 )
 
 // withMachine is a cloud with a machine.
@@ -88,11 +86,10 @@ func TestALife(t *testing.T) {
 			}
 			return nil
 		})
-		disk := filepath.Join(t.TempDir(), "drive")
 		if got := machine.Content(); got.SHA256 != sum(name) || machine.Medium() != "" {
 			t.Errorf("the disk holds %+v, and the drive %q", got, machine.Medium())
-		} else if text, err := driveText(disk, got.ConfigDrive); err != nil || !strings.Contains(text, drive) {
-			t.Errorf("the config drive says %s, %v", text, err)
+		} else if text := isotest.Drive(t, got.ConfigDrive, "meta_data.json")["meta_data.json"]; !strings.Contains(text, drive) {
+			t.Errorf("the config drive says %s", text)
 		}
 	}
 	// left fails the test unless the machine goes off, with nothing in its drive. One that
@@ -273,13 +270,3 @@ func TestALife(t *testing.T) {
 
 // password is what the machine's user enters its rescue by.
 const password = "s3cret"
-
-// driveText is what a config drive says of the machine.
-func driveText(name string, image []byte) (string, error) {
-	if err := os.WriteFile(name, image, 0o600); err != nil {
-		return "", err
-	}
-	const meta = "openstack/latest/meta_data.json"
-	_, files, err := iso.Read(name, meta)
-	return string(files[meta]), err
-}

@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/dev/bmc"
 	"holdfast.dev/integration/cloud"
+	"holdfast.dev/internal/iso/isotest"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/provision"
 )
@@ -334,15 +335,21 @@ func (l *tenants) housed(servers []string) {
 		}
 	}
 	var housed []string
-	for _, n := range nodes {
+	for i, n := range nodes {
 		vifs, err := l.VIFs(l.Context(), n.UUID)
 		must(l.T, err)
 		home := n.Instance + " on " + n.UUID
 		if n.State == string(provision.Active) != slices.Contains(servers, n.Instance) || !slices.Equal(vifs, ports[home]) {
 			l.Errorf("node %s is %s, for %q, and bears %v; the ports are %v", n.UUID, n.State, n.Instance, vifs, ports)
 		}
-		if delete(ports, home); n.Instance != "" {
-			housed = append(housed, n.Instance)
+		delete(ports, home)
+		if n.Instance == "" {
+			continue
+		}
+		housed = append(housed, n.Instance)
+		told := isotest.Drive(l.T, l.BMC.Machines[i].Content().ConfigDrive, "network_data.json")["network_data.json"]
+		if !strings.Contains(told, fmt.Sprintf(`"ethernet_mac_address":%q`, l.BMC.Machines[i].MAC)) {
+			l.Errorf("server %s on machine %s is told of the network %s", n.Instance, l.BMC.Machines[i].MAC, told)
 		}
 	}
 	if slices.Sort(housed); !slices.Equal(housed, slices.Sorted(slices.Values(servers))) || len(ports) > 0 {

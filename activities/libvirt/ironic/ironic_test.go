@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +18,7 @@ import (
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/libvirt/ironic"
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/iso"
+	"holdfast.dev/internal/iso/isotest"
 	"holdfast.dev/internal/provider"
 	"holdfast.dev/internal/steps"
 )
@@ -126,7 +124,7 @@ func TestBuildAndDestroy(t *testing.T) {
 	if !reflect.DeepEqual(f.info(), want) {
 		t.Errorf("instance_info is %v", f.info())
 	}
-	if said := f.told(t, "openstack/latest/meta_data.json"); said["admin_pass"] != "s3cret" {
+	if said := f.told(t, "meta_data.json"); said["admin_pass"] != "s3cret" {
 		t.Errorf("the config drive says %v", said)
 	}
 	if err := d.Destroy(t.Context(), "another", yes); err != nil || f.node["provision_state"] != "active" {
@@ -157,19 +155,11 @@ func (f *fake) told(t *testing.T, name string) (doc map[string]any) {
 		t.Fatal(err)
 	}
 	image, err := io.ReadAll(plain)
-	file := filepath.Join(t.TempDir(), "drive")
 	if err == nil {
-		err = os.WriteFile(file, image, 0o600)
+		err = json.Unmarshal([]byte(isotest.Drive(t, image, name)[name]), &doc)
 	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	label, files, err := iso.Read(file, name)
-	if err == nil {
-		err = json.Unmarshal(files[name], &doc)
-	}
-	if err != nil || label != iso.ConfigDrive {
-		t.Fatalf("%q: %v", label, err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return doc
 }
@@ -196,14 +186,14 @@ func TestNetworkData(t *testing.T) {
 		map[string]any{"id": "nic-3", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:03"},
 	}}
 	_, err := d.Build(t.Context(), spec, yes)
-	if got := f.told(t, "openstack/latest/network_data.json"); err != nil || !reflect.DeepEqual(got, want) {
+	if got := f.told(t, "network_data.json"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("built, it is told\n%v, %v; want\n%v", got, err, want)
 	}
 	f.bonds[0]["address"], f.nics[0]["address"] = nil, "52:54:00:00:00:09"
 	links := want["links"].([]any)
 	links[0].(map[string]any)["ethernet_mac_address"], links[1].(map[string]any)["ethernet_mac_address"] = "52:54:00:00:00:09", "fa:16:3e:00:00:02"
 	_, err = d.Rebuild(t.Context(), steps.RebuildIn{Spec: spec}, "op#1", yes)
-	if got := f.told(t, "openstack/latest/network_data.json"); err != nil || !reflect.DeepEqual(got, want) {
+	if got := f.told(t, "network_data.json"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("rebuilt, it is told\n%v, %v; want\n%v", got, err, want)
 	}
 }
