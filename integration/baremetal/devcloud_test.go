@@ -122,8 +122,9 @@ func TestTheDevelopmentCloud(t *testing.T) {
 	baremetal("node", "rescue", "node-2", "--rescue-password", password, "--wait", "120")
 	baremetal("node", "unrescue", "node-2", "--wait", "120")
 	baremetal("runbook", "create", "--name", "CUSTOM_BURN", "--steps", `[{"interface": "deploy", "step": "burnin_cpu", "args": {}, "order": 1}]`)
+	baremetal("runbook", "trait", "add", "CUSTOM_BURN", "CUSTOM_BURN")
 	if text, err := client("admin", "baremetal", "node", "service", "node-2", "--runbook", "CUSTOM_BURN"); err == nil {
-		t.Errorf("a node is serviced by a runbook of whose trait it has nothing: %s", text)
+		t.Errorf("a node is serviced by a runbook whose trait it hasn't: %s", text)
 	}
 	baremetal("node", "add", "trait", "node-2", "CUSTOM_BURN")
 	baremetal("node", "service", "node-2", "--runbook", "CUSTOM_BURN", "--wait", "120")

@@ -74,7 +74,7 @@ func TestKillsUnderServersOnNodes(t *testing.T) {
 	t.Parallel()
 	for _, seed := range seeds(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			machines, users, each, rounds, pause := 4, 4, 1, 1, 1500*time.Millisecond
+			machines, users, each, rounds, pause := 3, 3, 1, 1, 800*time.Millisecond
 			if full { // the machines of those that are gone may still be cleaned when others come
 				machines, users, each, rounds, pause = 30, 15, 3, 3, 6*time.Second
 			}
