@@ -56,13 +56,10 @@ func command(s *saga.Saga) (*steps.NodeOutcome, error) {
 		return nil, err
 	}
 	now.BootMode, now.SecureBoot = found.BootMode, found.SecureBoot
-	if restarted && err != nil {
-		seen, unseen := steps.BMC.Power(s.Grace(glance), s.Begun.Node.Group, steps.NodePowerIn{Fence: s.Fence, Of: origin(s)})
-		if unseen == nil {
-			found.PowerState = seen.PowerState
-		}
-	}
-	if found.PowerState != "" {
+	switch {
+	case restarted && err != nil:
+		now.PowerState = glimpse(s)
+	case found.PowerState != "":
 		now.PowerState = &found.PowerState
 	}
 	return now, commandFault(asked, err)

@@ -61,15 +61,22 @@ func power(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if asked.Keeps {
 		return unchanged(), powerFault(asked, err)
 	}
-	seen, unseen := steps.BMC.Power(s.Grace(glance), s.Begun.Node.Group, steps.NodePowerIn{Fence: s.Fence, Of: origin(s)})
-	if unseen != nil {
-		seen = steps.NodePowerOut{}
-	}
-	return as(seen), powerFault(asked, err)
+	now := unchanged()
+	now.PowerState = glimpse(s)
+	return now, powerFault(asked, err)
 }
 
 // glance bounds a look at a node that could not be changed.
 const glance = 30 * time.Second
+
+// glimpse is the power that such a node is found with; nil if its BMC can't say.
+func glimpse(s *saga.Saga) *string {
+	seen, err := steps.BMC.Power(s.Grace(glance), s.Begun.Node.Group, steps.NodePowerIn{Fence: s.Fence, Of: origin(s)})
+	if err != nil {
+		return nil
+	}
+	return as(seen).PowerState
+}
 
 // changePower calls the step until the node is where it should be.
 func changePower(s *saga.Saga, name string, asked steps.NodePowerInput) (steps.NodePowerOut, error) {

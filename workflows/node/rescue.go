@@ -93,12 +93,19 @@ func stillOn(s *saga.Saga) error {
 
 func unrescue(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if s.Begun.Node.RescueInterface == fakeRescue {
-		return at(provision.Active), s.Step(operations.StepStart, shown(s, provision.Unrescuing))
+		if err := s.Step(operations.StepStart, shown(s, provision.Unrescuing)); err != nil {
+			return nil, err
+		}
+		return at(provision.Active), nil
 	}
-	if err := fromDisk(s, provision.Unrescuing); err != nil {
-		return nil, rescueFault(err, "Failed to unrescue: %s")
+	err := fromDisk(s, provision.Unrescuing)
+	switch {
+	case err == nil:
+		return on(provision.Active), nil
+	case isCancel(err) || steps.IsSuperseded(err):
+		return nil, err
 	}
-	return on(provision.Active), nil
+	return failedAsSeen(s), rescueFault(err, "Failed to unrescue: %s")
 }
 
 // errRescueTimeout is the verdict on a ramdisk that has not called back.

@@ -6,6 +6,7 @@ package node
 // one of the steps does that.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -204,10 +205,7 @@ func (r *runner) look() {
 	}) {
 		return
 	}
-	seen, err := steps.BMC.Power(r.Grace(glance), r.Begun.Node.Group, steps.NodePowerIn{Fence: r.Fence, Of: origin(r.Saga)})
-	if err == nil && seen.PowerState != "" {
-		r.power = &seen.PowerState
-	}
+	r.power = cmp.Or(glimpse(r.Saga), r.power)
 }
 
 // hadRamdisk says whether the operation has booted the node's ramdisk, be it gone or not.

@@ -21,6 +21,7 @@ package node
 // in the node's row and knocks.
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -33,7 +34,8 @@ import (
 	"holdfast.dev/workflows/saga"
 )
 
-// story leads a node on, and says what is true of it at its end.
+// story leads a node on, and says what is true of it at its end; nil of one that has
+// failed is where its work fails to.
 type story func(*saga.Saga) (*steps.NodeOutcome, error)
 
 // transition carries an operation out that is shown by its node's provision state.
@@ -44,11 +46,23 @@ func transition(ctx workflow.Context, ref steps.Ref, tell story, aborted string)
 		return err
 	}
 	done, err := tell(s)
-	return s.Close(saga.Outcome{Node: done, NodeOnFailure: failed(), Cancelled: aborted}, err)
+	outcome := saga.Outcome{Node: done, NodeOnFailure: failed(), Cancelled: aborted}
+	if err != nil {
+		outcome.NodeOnFailure = cmp.Or(done, outcome.NodeOnFailure)
+	}
+	return s.Close(outcome, err)
 }
 
 // failed: the node is where its work fails to.
 func failed() *steps.NodeOutcome { return &steps.NodeOutcome{Failed: true} }
+
+// failedAsSeen: the same, with the power that the node is found with; for work that changes
+// it and has no undo.
+func failedAsSeen(s *saga.Saga) *steps.NodeOutcome {
+	now := failed()
+	now.PowerState = glimpse(s)
+	return now
+}
 
 // shown is a step that begins in a provision state.
 func shown(s *saga.Saga, state provision.State) saga.Move {

@@ -46,8 +46,10 @@ func Undeploy(ctx workflow.Context, ref steps.Ref) error {
 // well or not.
 func undeploy(s *saga.Saga) (*steps.NodeOutcome, error) {
 	if s.Begun.Node.ProvisionState == string(provision.Deleting) {
-		if err := tearDown(s); err != nil {
-			return failed(), tearDownFault(err)
+		if err := tearDown(s); steps.IsSuperseded(err) {
+			return nil, err
+		} else if err != nil {
+			return failedAsSeen(s), tearDownFault(err)
 		}
 		if err := s.Step(operations.StepClean, shown(s, provision.Cleaning)); err != nil {
 			return failed(), err
@@ -88,8 +90,5 @@ func tearDown(s *saga.Saga) error {
 // tearDownFault is what the user reads of an instance that could not be ended.
 func tearDownFault(err error) error {
 	f := saga.Reason(err)
-	if f.Kind == faults.Superseded {
-		return err
-	}
 	return faults.Wrap(err, f.Kind, f.Code, "Failed to tear down: %s", f.Message)
 }
