@@ -209,8 +209,9 @@ func (a *Activities) write(ctx context.Context, fence steps.Fence, change func(s
 }
 
 // expect says in the node's row that a new ramdisk is about to be booted, and from
-// which file; said before by the same operation, it stays so. A medium that is
-// there already has no token: that ramdisk asks for its own.
+// which file; said before by the same operation, it stays so. The file of another
+// conductor has another name, since either takes away what isn't its own any more. A
+// medium that is there already has no token: that ramdisk asks for its own.
 func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, withToken bool) (name, token string, err error) {
 	err = a.write(ctx, fence, func(tx store.Tx) error {
 		n, err := baremetal.Nodes.Find(ctx, tx, id, false)
@@ -223,31 +224,30 @@ func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, w
 		}
 		if file != nil && file.OperationID == fence.OperationID {
 			name = file.Name
-			if file.Conductor != a.Conductor {
-				file.Conductor = a.Conductor
-				if err := baremetal.KeepBootFile(ctx, tx, *file); err != nil {
-					return err
-				}
-			}
-			token, err = nodes.Token(a.box, n)
-			return err
-		}
-		if withToken {
-			if token, err = nodes.NewToken(); err != nil {
+			if token, err = nodes.Token(a.box, n); err != nil || file.Conductor == a.Conductor {
 				return err
 			}
-		}
-		known, err := nodes.Expect(a.box, n, token)
-		if err != nil {
-			return err
-		}
-		if err := baremetal.SetInternal(ctx, tx, id, known.Info, known.Secrets); err != nil {
+		} else if token, err = a.expectNew(ctx, tx, n, withToken); err != nil {
 			return err
 		}
 		name = strings.ToLower(rand.Text()) + nodes.MediumSuffix
 		return baremetal.KeepBootFile(ctx, tx, baremetal.BootFile{NodeUUID: id, OperationID: fence.OperationID, Name: name, Conductor: a.Conductor})
 	})
 	return name, token, err
+}
+
+// expectNew says that a ramdisk is about to be booted, and that nothing is known of any.
+func (a *Activities) expectNew(ctx context.Context, tx store.Tx, n *baremetal.Node, withToken bool) (token string, err error) {
+	if withToken {
+		if token, err = nodes.NewToken(); err != nil {
+			return "", err
+		}
+	}
+	known, err := nodes.Expect(a.box, n, token)
+	if err != nil {
+		return "", err
+	}
+	return token, baremetal.SetInternal(ctx, tx, n.UUID, known.Info, known.Secrets)
 }
 
 // told is what the ramdisk's kernel is told (contracts: agent-protocol.json,

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -416,6 +417,35 @@ func TestSweep(t *testing.T) {
 	}
 	if status := w.status(w.Machine.Medium()); status != http.StatusNotFound {
 		t.Errorf("it is served: %d", status)
+	}
+}
+
+// A conductor that goes on for another makes a file of its own, which no sweep takes for
+// one that it has had before; what the ramdisk shares with the node stays.
+func TestAnotherConductor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	first, second := w.activities(w.DB), w.activities(w.DB)
+	second.Conductor, second.Dir = "conductor-2", t.TempDir()
+	var names, tokens []string
+	for _, a := range []*Activities{first, second, first} {
+		if err := w.ramdisk(a); err != nil {
+			t.Fatal(err)
+		}
+		token, err := nodes.Token(w.Box, w.Row())
+		if err != nil || slices.Contains(names, w.file().Name) {
+			t.Errorf("%s is served again: %v", w.file().Name, err)
+		}
+		names, tokens = append(names, w.file().Name), append(tokens, token)
+	}
+	if err := first.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(w.dir); err != nil || len(left) != 1 || w.status(w.Machine.Medium()) != http.StatusOK {
+		t.Errorf("%v, %v, %d", left, err, w.status(w.Machine.Medium()))
+	}
+	if tokens[0] == "" || slices.ContainsFunc(tokens, func(token string) bool { return token != tokens[0] }) {
+		t.Errorf("%q", tokens)
 	}
 }
 
