@@ -276,8 +276,10 @@ func TestRescueWithoutAnAnswer(t *testing.T) {
 	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.acts SET sent_at = sent_at - interval '6 minutes'`); err != nil {
 		t.Fatal(err)
 	}
-	heard("1 minute")
-	ask("one that was heard of since", false)
+	heard("2 minutes")
+	ask("one that was heard of lately", false)
+	heard("10 seconds")
+	ask("one that was heard of while it was at work, and is silent", true)
 	heard("-1 minute")
 	ask("one that is silent", true)
 }

@@ -165,9 +165,11 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 const silence = 5 * time.Minute
 
 // retired says whether a ramdisk listens to nobody that was told so, and whose answer was
-// lost: it can't be reached, and was not heard of since.
+// lost: it can't be reached, and was not heard of for long. One that was at work on it may
+// have said meanwhile that it is alive.
 func (s *session) retired(told baremetal.Act, err error) bool {
-	return err != nil && steps.IsAgentUnreached(faults.As(err)) && told.Age > silence && !baremetal.RamdiskHeard(s.node).After(told.SentAt)
+	now := told.SentAt.Add(told.Age)
+	return err != nil && steps.IsAgentUnreached(faults.As(err)) && told.Age > silence && now.Sub(baremetal.RamdiskHeard(s.node)) > silence
 }
 
 // spot is a place in the list of a ramdisk.
