@@ -62,10 +62,7 @@ func RunConductor(ctx context.Context, cfg ConductorConfig) error {
 func newConductor(cfg ConductorConfig, fatal chan<- error) (worker.Worker, error) {
 	o := options(cfg.Log, cfg.Steps)
 	o.DisableWorkflowWorker = true
-	o.Interceptors = append(o.Interceptors, &beats{every: beatEvery})
-	if cfg.Hold != nil {
-		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
-	}
+	o.Interceptors = append(o.Interceptors, calls(cfg.Hold)...)
 	o.MaxConcurrentActivityExecutionSize = conductorSlots
 	o.MaxHeartbeatThrottleInterval = hostCancel
 	o.Identity = cfg.Conductor.Hostname

@@ -66,10 +66,7 @@ func Control(ctx context.Context, cfg ControlConfig) error {
 
 func newControl(cfg ControlConfig, fatal chan<- error) (worker.Worker, error) {
 	o := options(cfg.Log, cfg.Steps)
-	o.Interceptors = append(o.Interceptors, &beats{every: beatEvery})
-	if cfg.Hold != nil {
-		o.Interceptors = append(o.Interceptors, &holds{at: cfg.Hold})
-	}
+	o.Interceptors = append(o.Interceptors, calls(cfg.Hold)...)
 	o.MaxConcurrentWorkflowTaskPollers = workflowPollers
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ControlQueue, o)

@@ -34,6 +34,16 @@ func options(log *slog.Logger, metrics *StepMetrics) worker.Options {
 	return o
 }
 
+// calls are what steps have around them that call services and machines; hold is as in
+// ControlConfig. Held or not, a step waits for the database within it.
+func calls(hold func(ctx context.Context, resource, point string) error) []interceptor.WorkerInterceptor {
+	all := []interceptor.WorkerInterceptor{&beats{every: beatEvery}}
+	if hold != nil {
+		all = append(all, &holds{at: hold})
+	}
+	return append(all, &outages{pause: awayPause})
+}
+
 // start makes workers until one starts: Temporal may be down for a while. The
 // error is ctx's, or that of make.
 func start(ctx context.Context, log *slog.Logger, make func() (worker.Worker, error)) (worker.Worker, error) {

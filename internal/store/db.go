@@ -119,9 +119,22 @@ func Translate(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case unreachable(err):
-		return faults.Wrap(err, faults.Unavailable, "DatabaseUnavailable", "the database can't be reached")
+		return faults.Wrap(err, faults.Unavailable, codeUnavailable, "the database can't be reached")
 	}
 	return faults.Wrap(err, faults.Internal, "DatabaseError", "a database statement failed")
+}
+
+// Codes of faults of a database that may answer later.
+const (
+	codeUnavailable = "DatabaseUnavailable"
+	codeBusy        = "DatabaseBusy"
+)
+
+// IsAway says that the database could not be asked: it can't be reached, is starting, or
+// has too much to do.
+func IsAway(err error) bool {
+	f := faults.As(err)
+	return f != nil && (f.Code == codeUnavailable || f.Code == codeBusy)
 }
 
 // translateSQL turns what PostgreSQL itself said into a fault, by SQLSTATE.
@@ -132,7 +145,7 @@ func translateSQL(err error, pg *pgconn.PgError) error {
 	case "22021", "22P05": // a NUL in a text
 		return faults.Wrap(err, faults.Invalid, "InvalidText", "A text holds a character that can't be stored.")
 	case "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300":
-		return faults.Wrap(err, faults.Unavailable, "DatabaseBusy", "the database is busy")
+		return faults.Wrap(err, faults.Unavailable, codeBusy, "the database is busy")
 	}
 	return faults.Wrap(err, faults.Internal, "DatabaseError", "a database statement failed")
 }
