@@ -59,7 +59,7 @@ var disturbances = []disturbance{
 	{name: "refuses changes of power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Refuses) }, fails: "The system can't do that"},
 	{name: "refuses changes of its drive", do: func(m *bmc.Machine) { m.MisbehaveMedia(bmc.Refuses) }, fails: "The system can't do that"},
 	{name: "ramdisk fails", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Fails) }, fails: "it was told to fail"},
-	{name: "ramdisk starts anew", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Restarts) }, fails: "the agent was started anew|another certificate", not: lastWords},
+	{name: "ramdisk starts anew", do: func(m *bmc.Machine) { m.MisbehaveAgent(bmc.Restarts) }, fails: "the agent was started anew|another certificate|could not be reached", not: lastWords},
 	{name: "another certificate", do: func(*bmc.Machine) {}, fails: "certificate", strange: true},
 	{name: "unavailable for power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Unavailable, bmc.Unavailable) }, long: true},
 	{name: "says that it has changed its power", do: func(m *bmc.Machine) { m.Misbehave(bmc.Idle) }, fails: "Failed to set node power state", long: true},
