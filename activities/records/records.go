@@ -5,6 +5,7 @@ package records
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"holdfast.dev/internal/engine"
@@ -13,6 +14,7 @@ import (
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
+	"holdfast.dev/internal/store/orchestration"
 )
 
 // Activities implements steps.RecordsActivities.
@@ -26,8 +28,8 @@ type Activities struct {
 	DownAfter time.Duration
 	// Finished is told of each operation that Finish has ended; nil tells nobody.
 	Finished func(kind operations.Kind, result operations.Result, created time.Time)
-	// Knock tells the operation that another was a part of that the node has something
-	// new (engine.Starter.KnockAt); nil tells nobody. It must not block.
+	// Knock tells an operation on a stack that the node has something new
+	// (engine.Starter.KnockAt); nil tells nobody. It must not block.
 	Knock func(operationID string, node int64)
 }
 
@@ -104,18 +106,31 @@ func (a *Activities) Finish(ctx context.Context, in steps.FinishIn) (out steps.F
 		a.offer(out.Next)
 	}
 	if err == nil && !out.Cancelled {
-		a.tellParent(op.Operation)
+		err = a.tellParent(ctx, op.Operation)
 	}
 	return out, err
 }
 
-// tellParent has the operation that one was a part of look at the node that it was.
-func (a *Activities) tellParent(op engine.Operation) {
-	var part steps.TraversalInput
-	if op.ParentID == "" || a.Knock == nil || json.Unmarshal(op.Input, &part) != nil || part.Node == 0 {
-		return
+// tellParent has whoever works now on the stack that one is nested in look at the node
+// that an operation on it was; at all if that was asked for by nobody who works on the
+// parent. What has taken over from the operation that this was a part of waits for its
+// end, too.
+func (a *Activities) tellParent(ctx context.Context, op engine.Operation) error {
+	if a.Knock == nil || op.ResourceType != operations.Stack {
+		return nil
 	}
-	a.Knock(op.ParentID, part.Node)
+	parent, err := orchestration.WorkOnParent(ctx, a.db.Pool, op.ResourceID)
+	if err != nil || parent == "" {
+		return err
+	}
+	var part steps.TraversalInput
+	if len(op.Input) > 0 {
+		if err := json.Unmarshal(op.Input, &part); err != nil {
+			return fmt.Errorf("input of %s: %w", op.ID, err)
+		}
+	}
+	a.Knock(parent, part.Node)
+	return nil
 }
 
 // cancelledInTime says that the operation is to be finished as done, but was

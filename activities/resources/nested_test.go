@@ -232,7 +232,39 @@ func TestGroupOnItsWayOut(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	w.carry(gone, steps.Clear, steps.StackOutcome{Action: "DELETE", Status: "COMPLETE", Deleted: true}, operations.ResultDone)
+	if want := []string{fmt.Sprint(w.fence.OperationID, " ", -old.ID)}; !slices.Equal(w.knocks, want) {
+		t.Errorf("knocks %v, want %v", w.knocks, want)
+	}
 	if out := w.batch(steps.Make, plan.IDs...); len(out.Done) != len(plan.IDs) {
+		t.Errorf("%+v", out)
+	}
+}
+
+// The delete of a group's stack that a user asked for is joined by that of its parent,
+// which is told of its end.
+func TestGroupDeletedByItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, group)
+	w.batch(steps.Make, w.plan(steps.Make).IDs...)
+	w.carryOut("g", steps.Make, steps.StackOutcome{Action: "CREATE", Status: "COMPLETE"}, operations.ResultDone)
+	w.made()
+	g := w.rows()["g"]
+	computetest.InTx(t, w.db, func(tx store.Tx) error {
+		if _, err := w.engine.Accept(t.Context(), tx, engine.Request{Kind: operations.StackDelete, ResourceID: g.PhysicalID, ProjectID: "p", Input: steps.TraversalInput{}}); err != nil {
+			return err
+		}
+		return orchestration.StartAction(t.Context(), tx, g.PhysicalID, orchestration.ActionDelete)
+	})
+	w.fence = w.begin(operations.StackDelete)
+	w.batch(steps.Clear, -w.rows()["said"].ID)
+	if out := w.batch(steps.Clear, -g.ID); len(out.Waiting) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	w.carryOut("g", steps.Clear, steps.StackOutcome{Action: "DELETE", Status: "COMPLETE", Deleted: true}, operations.ResultDone)
+	if want := []string{w.fence.OperationID + " 0"}; !slices.Equal(w.knocks, want) {
+		t.Errorf("knocks %v, want %v", w.knocks, want)
+	}
+	if out := w.batch(steps.Clear, -g.ID); len(out.Done) != 1 || w.rows()["g"] != nil {
 		t.Errorf("%+v", out)
 	}
 }

@@ -230,6 +230,17 @@ func PutUpdate(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
 	return nil
 }
 
+// WorkOnParent is the operation that holds the stack that another is nested in; "" if
+// there is none.
+func WorkOnParent(ctx context.Context, q store.Queryer, id string) (operation string, err error) {
+	err = q.QueryRow(ctx, `SELECT COALESCE((SELECT p.operation_id FROM orchestration.stacks s JOIN orchestration.stacks p ON p.id = s.parent_id
+		WHERE s.id = $1), '')`, id).Scan(&operation)
+	if err != nil {
+		return "", fmt.Errorf("work on the parent of stack %s: %w", id, store.Translate(err))
+	}
+	return operation, nil
+}
+
 // PutTemplateBack has a stack be asked for what it was before an update.
 func PutTemplateBack(ctx context.Context, tx store.Tx, id string, template int64) error {
 	_, err := tx.Exec(ctx, `UPDATE orchestration.stacks SET template_id = $2 WHERE id = $1`, id, template)
