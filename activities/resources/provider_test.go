@@ -4,6 +4,7 @@ package resources_test
 // resources of others, by templates.
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast.dev/internal/hot/value"
@@ -132,6 +133,57 @@ func TestProviders(t *testing.T) {
 	w.carryOut("word", steps.Clear, steps.StackOutcome{Action: "DELETE", Status: "COMPLETE", Deleted: true}, operations.ResultDone)
 	if out := w.later(steps.Clear, -id); len(out.Done) != 1 || w.rows()["word"] != nil {
 		t.Fatalf("%+v", out)
+	}
+}
+
+// What a template asks of the resource that stands for it is what that is when the stack
+// is asked for, and is known to whoever reads the stack without its parent.
+func TestFacades(t *testing.T) {
+	t.Parallel()
+	const parent = `
+heat_template_version: 2021-04-16
+resources:
+  other: {type: OS::Heat::Value, properties: {value: known}}
+  word: {type: word.yaml, metadata: {of: {get_attr: [other, value]}}, deletion_policy: retain}
+`
+	const asking = `
+heat_template_version: 2021-04-16
+resources:
+  made: {type: OS::Heat::Value, deletion_policy: {resource_facade: deletion_policy}, properties: {value: {resource_facade: metadata}}}
+outputs:
+  policy: {value: {resource_facade: update_policy}}
+`
+	w := newWorldOf(t, providedBy(parent, asking))
+	for _, step := range []struct{ action, value string }{{"CREATE", "known"}, {"UPDATE", "more"}} {
+		if step.action == "UPDATE" {
+			w.askFor(providedBy(strings.Replace(parent, "known", step.value, 1), asking))
+		}
+		if out := w.follow(steps.Make); out.Failed != nil {
+			t.Fatalf("%s: %+v", step.action, out.Failed)
+		}
+		w.carryOut("word", steps.Make, steps.StackOutcome{Action: step.action, Status: "COMPLETE"}, operations.ResultDone)
+		if out := w.later(steps.Make, w.rows()["word"].ID); len(out.Done) != 1 {
+			t.Fatalf("%s: %+v", step.action, out)
+		}
+		members, err := orchestration.Resources(t.Context(), w.db.Pool, w.rows()["word"].PhysicalID)
+		if err != nil || len(members) != 1 || members[0].DeletionPolicy != "Retain" {
+			t.Fatalf("%s: %+v, %v", step.action, members, err)
+		}
+		made, err := stacks.OpenState(members[0], w.box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := value.JSON(made.Properties, false); !strings.Contains(got, `{"of": "`+step.value+`"}`) {
+			t.Errorf("%s: %s", step.action, got)
+		}
+		word, err := stacks.OpenState(w.rows()["word"], w.box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if policy, _ := word.Attributes.Get("policy"); !value.Equal(policy, &value.Map{}) {
+			t.Errorf("%s: the update policy is %s", step.action, value.JSON(policy, false))
+		}
+		w.end(step.action, "COMPLETE")
 	}
 }
 

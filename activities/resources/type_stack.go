@@ -19,7 +19,7 @@ func providerMade(c *Call, _ become, _ batch, _ int) (*stacks.Nested, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.definition.ProviderOf(def, t, c.Properties)
+	return c.definition.ProviderOf(def, t, c.Properties, c.world)
 }
 
 // ownID is the output that says what get_resource gives of the stack.
@@ -40,8 +40,9 @@ func readProvider(c *Call, of become) error {
 // null.
 func outputsOf(of become) *value.Map {
 	all := &value.Map{}
+	valueOf := of.definition.Values(of.world)
 	for _, o := range of.definition.Outputs() {
-		v, err := o.Value(of.world)
+		v, err := valueOf(o)
 		if err != nil || !o.Enabled {
 			v = nil
 		}

@@ -187,9 +187,7 @@ func (a *API) previewStack(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	world := stacks.NewWorld(nil, a.Secrets)
-	for _, o := range d.Outputs() {
-		view.Outputs = append(view.Outputs, outputOf(o, world))
-	}
+	view.Outputs = outputsOf(d, world)
 	p, err := newPreview(s, d, world, "")
 	if err != nil {
 		return nil, err

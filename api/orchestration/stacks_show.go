@@ -125,18 +125,22 @@ func (a *API) outputs(r *rest.Request, s *orchestration.Stack, d *stacks.Definit
 	if err != nil {
 		return nil, err
 	}
-	var all []output
-	for _, o := range d.Outputs() {
-		all = append(all, outputOf(o, world))
-	}
-	return all, nil
+	return outputsOf(d, world), nil
 }
 
-func outputOf(o *hot.Output, world *stacks.World) output {
+func outputsOf(d *stacks.Definition, world *stacks.World) (all []output) {
+	valueOf := d.Values(world)
+	for _, o := range d.Outputs() {
+		all = append(all, outputOf(o, valueOf))
+	}
+	return all
+}
+
+func outputOf(o *hot.Output, valueOf func(*hot.Output) (any, error)) output {
 	view := output{Key: o.Name, Description: o.Description()}
-	v, err := o.Value(world)
+	v, err := valueOf(o)
 	if err != nil {
-		view.Error = faults.As(err).Message
+		view.Error = hot.Said(err)
 		return view
 	}
 	view.Value = v
@@ -176,7 +180,7 @@ func (a *API) showOutput(r *rest.Request) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rest.JSON(map[string]any{"output": outputOf(o, world)}), nil
+	return rest.JSON(map[string]any{"output": outputOf(o, d.Values(world))}), nil
 }
 
 // shownAs answers with a part of what a stack was asked for with.

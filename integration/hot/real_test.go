@@ -110,13 +110,24 @@ func stack(text string, given *value.Map) (*hot.Stack, error) {
 			return nil, err
 		}
 	}
-	return s, s.Validate(nil)
+	if err := s.Validate(nil); err != nil {
+		return s, err
+	}
+	for _, r := range s.Resources() {
+		// The other type looks at no property.
+		if r.Type == "OS::Heat::Value" {
+			if _, err := r.Properties(hot.Nothing); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, nil
 }
 
 var line = regexp.MustCompile(` \(line \d+\)$`)
 
 func refusal(err error) verdict {
-	return verdict{Class: hot.Class(err), Message: line.ReplaceAllString(err.Error(), "")}
+	return verdict{Class: hot.Class(err), Message: line.ReplaceAllString(hot.Said(err), "")}
 }
 
 // meant are the kinds of differences that are meant, and why.

@@ -123,12 +123,11 @@ func refused(c *call, err error) error {
 	case KeyError:
 		return under(c.path, c.line, failf(KeyError, "%s", value.Repr(e.Message)))
 	}
-	if e.Line == 0 {
-		at := *e
-		at.Line = c.line
-		return &at
+	if e.Class == ValidationFailed {
+		return located(c, e)
 	}
-	return e
+	// A condition of a macro has no path but the macro's name.
+	return located(c, &Error{Class: e.Class, About: e.About, Line: e.Line, Message: e.Message})
 }
 
 // validate checks every call in a parsed snippet.
@@ -190,6 +189,30 @@ func (e *evaluation) spend(steps, text int) error {
 	return nil
 }
 
+// take spends what a function gives, however often it stands in that: what is one value
+// in memory is many once it is written down.
+func (e *evaluation) take(v any) error {
+	text := 0
+	switch x := v.(type) {
+	case string:
+		text = len(x)
+	case *value.Map:
+		for i := range x.Len() {
+			_, item := x.At(i)
+			if err := e.take(item); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range x {
+			if err := e.take(item); err != nil {
+				return err
+			}
+		}
+	}
+	return e.spend(1, text)
+}
+
 // resolve is a parsed snippet with its calls worked out.
 func (e *evaluation) resolve(parsed any) (any, error) {
 	v, err := e.nullable(parsed)
@@ -209,23 +232,16 @@ func (e *evaluation) nullable(parsed any) (any, error) {
 			return e.nullable(x.chosen)
 		}
 		v, err := x.fn.result(e, x)
+		if err == nil {
+			err = e.take(v)
+		}
 		if err != nil {
-			return nil, e.located(x, err)
+			return nil, located(x, err)
 		}
 		return v, nil
 	case *value.Map:
-		m := &value.Map{Line: x.Line}
-		for i := range x.Len() {
-			key, item := x.At(i)
-			v, err := e.nullable(item)
-			if err != nil {
-				return nil, err
-			}
-			if _, none := v.(omitted); !none {
-				m.Set(key, v)
-			}
-		}
-		return m, nil
+		m, _, err := e.entries(x)
+		return m, err
 	case []any:
 		list := make([]any, 0, len(x))
 		for _, item := range x {
@@ -242,11 +258,32 @@ func (e *evaluation) nullable(parsed any) (any, error) {
 	return parsed, nil
 }
 
-// located is an error with the line of the innermost call.
-func (e *evaluation) located(c *call, err error) error {
+// entries is a map with the calls in its values worked out; or which of them can't be,
+// and why.
+func (e *evaluation) entries(parsed *value.Map) (m *value.Map, failed any, err error) {
+	m = &value.Map{Line: parsed.Line}
+	for i := range parsed.Len() {
+		key, item := parsed.At(i)
+		v, err := e.nullable(item)
+		if err != nil {
+			return nil, key, err
+		}
+		if _, none := v.(omitted); !none {
+			m.Set(key, v)
+		}
+	}
+	return m, nil, nil
+}
+
+// located is an error with the place of the innermost call. What is raised as a failed
+// validation has said where already.
+func located(c *call, err error) error {
 	own := *asError(err)
 	if own.Line == 0 {
 		own.Line = c.line
+	}
+	if own.Path == "" && own.Class != ValidationFailed {
+		own.Path = c.path
 	}
 	return &own
 }

@@ -12,9 +12,10 @@
 // It promises:
 //
 //   - The original's verdict, text and class of error, with the line at the end
-//     where text was read. Error.Class is the name that clients match on, and
-//     every Error is bad input (faults.Invalid). The exceptions: duplicate keys
-//     of a map, infinite numbers and NUL characters are refused, and an error
+//     where text was read, and with the path of a function that can't be worked
+//     out where the original has none. Error.Class is the name that clients match
+//     on, and every Error is bad input (faults.Invalid). The exceptions: duplicate
+//     keys of a map, infinite numbers and NUL characters are refused, and an error
 //     that the original answers with 500 is one of bad input too.
 //   - Bounded time and memory for any input: characters, depth, values (with
 //     aliases expanded), steps and bytes of a resolution, work and time of a

@@ -109,14 +109,27 @@ func asError(err error) *Error {
 	return &Error{Class: ValueError, Message: err.Error()}
 }
 
+// Said is what an error says, without the place of a function that was worked out: the
+// original doesn't tell that, and neither need those who say themselves what it is of.
+func Said(err error) string {
+	bare := *asError(err)
+	if bare.Class != ValidationFailed {
+		bare.Path = ""
+	}
+	return bare.Error()
+}
+
 // under puts an error at a path, as the original does with what functions
-// raise: it becomes a failed validation there.
+// raise: it becomes a failed validation there, whose text has the path of one that it
+// is made of, and no path of a function inside.
 func under(path string, line int, err error) *Error {
 	e := asError(err)
-	message := e.Error()
+	message := e.Message
+	if e.Class == ValidationFailed {
+		message = (&Error{About: e.About, Path: e.Path, Message: e.Message}).Error()
+	}
 	if e.Line > 0 {
 		line = e.Line
-		message = (&Error{About: e.About, Path: e.Path, Message: e.Message}).Error()
 	}
 	return &Error{Class: ValidationFailed, Path: path, Line: line, Message: message}
 }

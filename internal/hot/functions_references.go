@@ -271,19 +271,19 @@ func facadeOf(metadata, deletionPolicy, updatePolicy string) *function {
 		},
 		result: func(e *evaluation, c *call) (any, error) {
 			facade := e.stack.facade
-			if facade == nil {
+			switch {
+			case facade == nil && c.args == metadata:
 				return nil, value.Errorf("AttributeError", "'NoneType' object has no attribute 'metadata_get'")
+			case facade == nil:
+				return nil, value.Errorf("AttributeError", "'NoneType' object has no attribute 't'")
+			case c.args == deletionPolicy:
+				return facade.DeletionPolicy, nil
 			}
-			switch c.args {
-			case metadata:
-				return orEmpty(facade.Metadata), nil
-			case updatePolicy:
-				return orEmpty(facade.UpdatePolicy), nil
+			part := facade.Metadata
+			if c.args == updatePolicy {
+				part = facade.UpdatePolicy
 			}
-			if facade.DeletionPolicy == "" {
-				return "Delete", nil
-			}
-			return facade.DeletionPolicy, nil
+			return part()
 		},
 	}
 }

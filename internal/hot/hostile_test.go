@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,15 +66,32 @@ func resolveAll(s *Stack) error {
 	}
 	for _, r := range s.Resources() {
 		for _, resolve := range []func(Attributes) (*value.Map, error){r.Properties, r.Metadata, r.UpdatePolicy} {
-			if _, err := resolve(living{}); err != nil {
+			made, err := resolve(living{})
+			if err != nil {
+				return err
+			}
+			if err := writable(made); err != nil {
 				return err
 			}
 		}
 	}
+	valueOf := s.Values(living{})
+	var all []any
 	for _, o := range s.Outputs() {
-		if _, err := o.Value(living{}); err != nil {
+		v, err := valueOf(o)
+		if err != nil {
 			return err
 		}
+		all = append(all, v)
+	}
+	return writable(all)
+}
+
+// writable says whether what was made can be written down: nothing is many times longer
+// than it is in memory.
+func writable(made any) error {
+	if length := len(value.JSON(made, false)); length > 64<<20 {
+		return fmt.Errorf("%d bytes were made", length)
 	}
 	return nil
 }
@@ -119,6 +137,24 @@ func TestBombs(t *testing.T) {
 	runtime.ReadMemStats(&memory)
 	if memory.Sys > 1<<30 {
 		t.Errorf("%d MB were taken from the system", memory.Sys>>20)
+	}
+}
+
+// wide are resources of which each has long lists for attributes.
+type wide struct{ living }
+
+func (wide) Attribute(string, string, []any) (any, error) {
+	return slices.Repeat([]any{"x"}, 1000), nil
+}
+
+// A value that is read of resources is as long as it is written, however often it is
+// read: or each resource that reads another a thousand times would be a thousand times
+// as long.
+func TestAttributesAreCounted(t *testing.T) {
+	s := mustBind(t, wallaby+"resources:\n  a: {type: T}\n  b: {type: T, properties: {x: ["+strings.Repeat("{get_attr: [a, b]}, ", 1000)+"]}}\n", "{}")
+	const why = "Property error: resources.b.properties.x: Request limit exceeded: The functions of the template take more than 500000 steps (line 4)"
+	if _, err := s.Resource("b").Properties(wide{}); err == nil || err.Error() != why {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -96,8 +96,12 @@ func (o *Output) Description() string {
 }
 
 // Value is the output's value with its functions worked out.
-func (o *Output) Value(attrs Attributes) (any, error) {
-	return o.stack.evaluation(attrs).resolve(o.value)
+func (o *Output) Value(attrs Attributes) (any, error) { return o.stack.Values(attrs)(o) }
+
+// Values works out outputs one by one. Together they may take no more than one may.
+func (s *Stack) Values(attrs Attributes) func(o *Output) (any, error) {
+	e := s.evaluation(attrs)
+	return func(o *Output) (any, error) { return e.resolve(o.value) }
 }
 
 // Requires are the names of the enabled resources that the value refers to.

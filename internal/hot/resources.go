@@ -5,6 +5,7 @@ package hot
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"holdfast.dev/internal/hot/value"
 )
@@ -187,7 +188,10 @@ func (f fields) deletionPolicy() (string, error) {
 		return "", err
 	}
 	v, err := f.stack.evaluation(nil).resolve(parsed)
-	if err != nil || v == nil {
+	switch class := Class(err); {
+	case class == ValueError, class == TypeError, class == KeyError:
+		return "", under(join(version.words.resources, f.name, version.words.deletionPolicy), 0, err)
+	case err != nil || v == nil:
 		return "Delete", err
 	}
 	name, _ := v.(string)
@@ -226,9 +230,10 @@ func (f fields) enabled() (bool, error) {
 	return enabled, err
 }
 
-// Properties are the properties with their functions worked out.
+// Properties are the properties with their functions worked out. One that can't be is
+// a failed validation there, as one of a wrong value is.
 func (r *Resource) Properties(attrs Attributes) (*value.Map, error) {
-	return r.resolveMap(r.properties, attrs)
+	return r.checked(r.properties, r.stack.Template.Version.words.properties, attrs)
 }
 
 // Metadata is the metadata with its functions worked out.
@@ -236,9 +241,16 @@ func (r *Resource) Metadata(attrs Attributes) (*value.Map, error) {
 	return r.resolveMap(r.metadata, attrs)
 }
 
-// UpdatePolicy is the update policy with its functions worked out.
+// UpdatePolicy is the update policy with its functions worked out, as Properties are.
 func (r *Resource) UpdatePolicy(attrs Attributes) (*value.Map, error) {
-	return r.resolveMap(r.updatePolicy, attrs)
+	return r.checked(r.updatePolicy, r.stack.Template.Version.words.updatePolicy, attrs)
+}
+
+// Facade is the resource as the stack sees it that stands for it.
+func (r *Resource) Facade(attrs Attributes) *Facade {
+	return &Facade{DeletionPolicy: r.DeletionPolicy,
+		Metadata:     sync.OnceValues(func() (*value.Map, error) { return r.Metadata(attrs) }),
+		UpdatePolicy: sync.OnceValues(func() (*value.Map, error) { return r.UpdatePolicy(attrs) })}
 }
 
 // ExternalID is the id of what the resource stands for, if that isn't the
@@ -249,6 +261,25 @@ func (r *Resource) ExternalID(attrs Attributes) (string, error) {
 		return "", err
 	}
 	return value.Str(v), nil
+}
+
+// checked is resolveMap of a part whose entries a schema has: what is raised for one of
+// them is said of it.
+func (r *Resource) checked(parsed any, part string, attrs Attributes) (*value.Map, error) {
+	given, ok := parsed.(*value.Map)
+	if !ok {
+		return r.resolveMap(parsed, attrs)
+	}
+	m, name, err := r.stack.evaluation(attrs).entries(given)
+	if err == nil {
+		return m, nil
+	}
+	wrong := asError(err)
+	path := join(r.stack.Template.Version.words.resources, r.Name, part, value.Str(name))
+	if wrong.Class == ValidationFailed {
+		path = join(path, wrong.Path)
+	}
+	return nil, &Error{Class: ValidationFailed, About: "Property error", Path: path, Line: wrong.Line, Message: wrong.Message}
 }
 
 func (r *Resource) resolveMap(parsed any, attrs Attributes) (*value.Map, error) {
@@ -266,31 +297,4 @@ func (r *Resource) resolveMap(parsed any, attrs Attributes) (*value.Map, error) 
 		return nil, e
 	}
 	return m, nil
-}
-
-// Changed says which parts of a definition are others than they were.
-type Changed struct {
-	Type, Properties, Metadata, UpdatePolicy bool
-}
-
-// Diff compares a definition with an earlier one as the functions in them
-// stand, each with the values it has now.
-func (r *Resource) Diff(before *Resource, attrs, attrsBefore Attributes) (Changed, error) {
-	changed := Changed{Type: r.Type != before.Type}
-	for _, part := range []struct {
-		differs  *bool
-		now, was any
-	}{{&changed.Properties, r.properties, before.properties}, {&changed.Metadata, r.metadata, before.metadata},
-		{&changed.UpdatePolicy, r.updatePolicy, before.updatePolicy}} {
-		now, err := r.resolveMap(part.now, attrs)
-		if err != nil {
-			return changed, err
-		}
-		was, err := before.resolveMap(part.was, attrsBefore)
-		if err != nil {
-			return changed, err
-		}
-		*part.differs = !value.Equal(now, was)
-	}
-	return changed, nil
 }

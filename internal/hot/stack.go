@@ -39,9 +39,10 @@ func (nothing) All(string) (*value.Map, error)               { return nil, nil }
 // Nothing is the Attributes before any resource exists.
 var Nothing Attributes = nothing{}
 
-// Facade is the resource that a nested stack stands for.
+// Facade is the resource that a nested stack stands for, as its parent has it.
 type Facade struct {
-	Metadata, UpdatePolicy *value.Map
+	// Metadata and UpdatePolicy are worked out when they are asked for, once.
+	Metadata, UpdatePolicy func() (*value.Map, error)
 	DeletionPolicy         string
 }
 

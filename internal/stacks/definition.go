@@ -22,6 +22,8 @@ type Definition struct {
 	// Depth is how many parents the stack has.
 	Depth int
 
+	// facade is the resource that the stack is, where its template may ask for that.
+	facade *hot.Facade
 	who    hot.Identity
 	family *family
 	// filesID is what the files are kept as; 0 is nothing yet.
@@ -34,8 +36,8 @@ type Definition struct {
 }
 
 // define binds a template to the parameters of an environment.
-func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry, fetch Fetcher) (*Definition, error) {
-	d := &Definition{Environment: env, Files: files, Types: types, family: newFamily(fetch)}
+func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry, fetch Fetcher, facade *hot.Facade) (*Definition, error) {
+	d := &Definition{Environment: env, Files: files, Types: types, family: newFamily(fetch), facade: facade}
 	if err := d.bind(t, who); err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func (d *Definition) bind(t *hot.Template, who hot.Identity) error {
 	if err != nil {
 		return err
 	}
-	if d.Stack, err = hot.Bind(t, parameters, hot.Surroundings{Files: d.Files}); err != nil {
+	if d.Stack, err = hot.Bind(t, parameters, hot.Surroundings{Files: d.Files, Facade: d.facade}); err != nil {
 		return err
 	}
 	d.order()
@@ -209,7 +211,7 @@ func (d *Definition) validate(strict bool, left *Budget) error {
 // check holds a resource's properties against its type, as far as they can be
 // known before anything is there.
 func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) error {
-	given, err := r.Properties(hot.Nothing)
+	given, err := propertiesOf(r, t, hot.Nothing)
 	if err != nil {
 		return err
 	}
@@ -234,6 +236,15 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 		return nil
 	}
 	return d.checkNested(r, t, made, unknown(""), left)
+}
+
+// propertiesOf are a resource's properties with their functions worked out, unless its type
+// looks at none.
+func propertiesOf(r *hot.Resource, t *resourcetype.Type, now hot.Attributes) (*value.Map, error) {
+	if t.Anything {
+		return &value.Map{}, nil
+	}
+	return r.Properties(now)
 }
 
 // UpdatePolicy is a resource's, as it is with the resources that there are now.
@@ -272,7 +283,7 @@ func (d *Definition) section(inHOT, inCFN string) string {
 // Resolve gives a resource's properties as they are with the resources that
 // there are now.
 func (d *Definition) Resolve(r *hot.Resource, t *resourcetype.Type, now hot.Attributes) (*value.Map, error) {
-	given, err := r.Properties(now)
+	given, err := propertiesOf(r, t, now)
 	if err != nil {
 		return nil, err
 	}

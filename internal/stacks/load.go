@@ -39,7 +39,11 @@ func Load(s *orchestration.Stack, row *orchestration.Template, box *secrets.Box,
 	if err := json.Unmarshal([]byte(row.Files), &files); err != nil {
 		return nil, fmt.Errorf("template %d: %w", row.ID, err)
 	}
-	d, err := define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types, nil)
+	facade, err := loadFacade(row.Facade)
+	if err != nil {
+		return nil, fmt.Errorf("template %d: %w", row.ID, err)
+	}
+	d, err := define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types, nil, facade)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +63,9 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 		return nil, fmt.Errorf("environment: %w", err)
 	}
 	row := &orchestration.Template{Template: string(body), Environment: box.Seal(env, environmentOf(stackID)), FilesID: d.filesID}
+	if row.Facade, err = keptFacade(d.facade); err != nil {
+		return nil, err
+	}
 	if d.filesID != 0 {
 		return row, nil
 	}
@@ -72,6 +79,44 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 	}
 	row.Files = string(texts)
 	return row, nil
+}
+
+// keptFacade is a facade as it is when the stack is asked for, to be kept: nobody who
+// reads the stack later has its parent at hand.
+func keptFacade(f *hot.Facade) (string, error) {
+	if f == nil {
+		return "", nil
+	}
+	metadata, err := f.Metadata()
+	if err != nil {
+		return "", err
+	}
+	updatePolicy, err := f.UpdatePolicy()
+	if err != nil {
+		return "", err
+	}
+	return value.JSON(value.NewMap(facadeMetadata, metadata, facadeUpdatePolicy, updatePolicy, facadeDeletionPolicy, f.DeletionPolicy), false), nil
+}
+
+const (
+	facadeMetadata       = "metadata"
+	facadeUpdatePolicy   = "update_policy"
+	facadeDeletionPolicy = "deletion_policy"
+)
+
+func loadFacade(text string) (*hot.Facade, error) {
+	if text == "" {
+		return nil, nil
+	}
+	m, err := mapping(text)
+	if err != nil {
+		return nil, err
+	}
+	kept := func(key string) func() (*value.Map, error) {
+		return func() (*value.Map, error) { return part(m, key), nil }
+	}
+	deletionPolicy, _ := m.Get(facadeDeletionPolicy)
+	return &hot.Facade{Metadata: kept(facadeMetadata), UpdatePolicy: kept(facadeUpdatePolicy), DeletionPolicy: value.Str(deletionPolicy)}, nil
 }
 
 // environmentOf is the place that a stack's environment is sealed for.

@@ -86,6 +86,8 @@ type Nested struct {
 	Without string
 	// Files are those that it was made by before, where something of that stays.
 	Files map[string]string
+	// Facade is the resource as the template may ask for it; nil if it may not.
+	Facade *hot.Facade
 }
 
 // nests says whether resources of a type are stacks.
@@ -157,7 +159,7 @@ func (d *Definition) Child(n *Nested, who hot.Identity, resource string) (*Defin
 	if d.Depth >= MaxDepth {
 		return nil, &hot.Error{Class: hot.LimitExceeded, Message: fmt.Sprintf("Request limit exceeded: Recursion depth exceeds %d.", MaxDepth)}
 	}
-	child := &Definition{Files: d.Files, Types: d.Types, Depth: d.Depth + 1, family: d.family, filesID: d.filesID}
+	child := &Definition{Files: d.Files, Types: d.Types, Depth: d.Depth + 1, facade: n.Facade, family: d.family, filesID: d.filesID}
 	child.keepFiles(n.Files)
 	child.Environment = d.Environment.Child(n.Parameters, n.Without, resource)
 	if err := child.bind(n.Template, who); err != nil {
@@ -180,12 +182,12 @@ func (d *Definition) keepFiles(before map[string]string) {
 }
 
 // NestedOf is what the stack of a resource is made by, as far as that is known by its
-// properties; one member stands for all of a group. Nil is a stack of which nothing
-// is known yet, or none. Errors: Invalid.
-func (d *Definition) NestedOf(r *hot.Resource, t *resourcetype.Type, properties *value.Map) (*Nested, error) {
+// properties with the resources that there are now; one member stands for all of a
+// group. Nil is a stack of which nothing is known yet, or none. Errors: Invalid.
+func (d *Definition) NestedOf(r *hot.Resource, t *resourcetype.Type, properties *value.Map, now hot.Attributes) (*Nested, error) {
 	switch {
 	case t.Template != "":
-		return d.ProviderOf(r, t, properties)
+		return d.ProviderOf(r, t, properties, now)
 	case t.Class == groupClass:
 		if definition, _ := properties.Get("resource_def"); !value.Truth(definition) {
 			return nil, nil
@@ -223,12 +225,12 @@ func Made(template *value.Map) (*Nested, error) {
 
 // ProviderOf is what the stack of a resource is made by whose type is a template: the
 // properties are its parameters.
-func (d *Definition) ProviderOf(r *hot.Resource, t *resourcetype.Type, properties *value.Map) (*Nested, error) {
+func (d *Definition) ProviderOf(r *hot.Resource, t *resourcetype.Type, properties *value.Map, now hot.Attributes) (*Nested, error) {
 	template, err := d.template(t.Template)
 	if err != nil {
 		return nil, err
 	}
-	n := &Nested{Template: template, Parameters: &value.Map{}, Without: r.Type}
+	n := &Nested{Template: template, Parameters: &value.Map{}, Without: r.Type, Facade: r.Facade(now)}
 	for i := range properties.Len() {
 		name, v := properties.At(i)
 		if list, ok := v.([]any); ok {
@@ -307,7 +309,7 @@ func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properti
 			return err
 		}
 	}
-	n, err := d.NestedOf(r, t, properties)
+	n, err := d.NestedOf(r, t, properties, hot.Nothing)
 	if err != nil || n == nil {
 		return err
 	}
@@ -321,6 +323,9 @@ func (d *Definition) checkNested(r *hot.Resource, t *resourcetype.Type, properti
 	var wrong *hot.Error
 	if errors.As(err, &wrong) && wrong.Path != "" {
 		at := *wrong
+		if at.Class != hot.ValidationFailed {
+			at.About, at.Class = at.Class, hot.ValidationFailed
+		}
 		of := "nested_stack"
 		if t.Template != "" {
 			of = t.Template
@@ -348,7 +353,7 @@ func (d *Definition) Inside(r *hot.Resource, t *resourcetype.Type, left *Budget)
 	if err != nil {
 		return nil, nil
 	}
-	n, err := d.NestedOf(r, t, properties)
+	n, err := d.NestedOf(r, t, properties, hot.Nothing)
 	if err != nil || n == nil {
 		return nil, nil
 	}
@@ -392,7 +397,7 @@ func (d *Definition) InsideOf(r *hot.Resource, t *resourcetype.Type, now *World,
 	if err != nil {
 		return nil, nil
 	}
-	n, err := d.NestedOf(r, t, properties)
+	n, err := d.NestedOf(r, t, properties, now)
 	switch {
 	case err != nil || n == nil:
 		return nil, nil

@@ -114,7 +114,7 @@ func (d *Definition) Restored(who hot.Identity, kept map[string]*Kept) (*Definit
 	if err != nil {
 		return nil, err
 	}
-	made, err := define(t, d.Environment, d.Files, who, d.Types, d.family.fetch)
+	made, err := define(t, d.Environment, d.Files, who, d.Types, d.family.fetch, d.facade)
 	if err != nil {
 		return nil, err
 	}

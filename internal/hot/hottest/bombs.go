@@ -54,6 +54,15 @@ func numbers(n int) string {
 	return "[" + strings.TrimSuffix(strings.Repeat("'1',", n), ",") + "]"
 }
 
+// many is a text n times, with its number.
+func many(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, text, i)
+	}
+	return b.String()
+}
+
 // Bombs are templates by what is too much of them. Some are good after all.
 func Bombs() map[string]string {
 	lists := func(n, size int) string {
@@ -101,6 +110,10 @@ func Bombs() map[string]string {
 		"yaql":                output("{yaql: {expression: '$.data.select($.len())" + strings.Repeat(" + $.data", 50) + "', data: " + numbers(190) + "}}"),
 		"yaql, deep":          output("{yaql: {expression: '" + strings.Repeat("(", 10_000) + "'}}"),
 		"yaql, long":          output("{yaql: {expression: '" + strings.Repeat("1 + ", 50_000) + "1'}}"),
+		"a parameter":         wallaby + "parameters: {p: {type: comma_delimited_list, default: '" + strings.Repeat("x,", 100_000) + "'}}\noutputs: {o: {value: [" + strings.Repeat("{get_param: p}, ", 15_000) + "1]}}",
+		"outputs":             wallaby + "parameters: {p: {type: comma_delimited_list, default: '" + strings.Repeat("x,", 100_000) + "'}}\noutputs:\n" + many(7000, "  o%d: {value: {get_param: p}}\n"),
+		"values":              output("{map_replace: [{" + many(15_000, "k%d: v, ") + "z: v}, {values: {v: " + numbers(50_000) + "}}]}"),
+		"yaql in yaql":        output(strings.Repeat("{yaql: {expression: 'let(d => $.data) -> range(190).select($d)', data: ", 8) + "x" + strings.Repeat("}}", 8)),
 		"cases":               wallaby + strings.Repeat("\u2028", 100_000),
 		"control characters":  wallaby + strings.Repeat("\x00\x01", 10_000),
 	}
