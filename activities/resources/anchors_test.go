@@ -196,22 +196,61 @@ func TestAnchor35WhatKeepsADeleteIsTold(t *testing.T) {
 		_, _ = io.WriteString(w, `{"NeutronError": {"type": "NetworkInUse", "message": "Port 7 uses it."}}`) // a client that is gone needs none
 	}))
 	net := thing{name: "net", typ: "OS::Neutron::Net"}
-	deleted := func(after time.Duration, data *value.Map) (time.Duration, error) {
+	deleted := func(after time.Duration, data *value.Map) (wait time.Duration, blocked string, err error) {
 		c := b.call(net, `{}`)
 		c.Action, c.PhysicalID, c.Data, c.Now = "DELETE", "n", data, c.Now.Add(after)
-		return b.types[net.typ].Delete(t.Context(), c)
+		wait, err = b.types[net.typ].Delete(t.Context(), c)
+		return wait, c.Blocked, err
 	}
 	data := &value.Map{}
 	for after := time.Duration(0); after < 25*time.Second; after += 5 * time.Second {
-		if wait, err := deleted(after, data); wait == 0 || err != nil {
-			t.Fatalf("after %s: %s, %v", after, wait, err)
+		if wait, blocked, err := deleted(after, data); wait == 0 || !strings.Contains(blocked, "Port 7 uses it.") || err != nil {
+			t.Fatalf("after %s: %s because of %q, %v", after, wait, blocked, err)
 		}
 	}
-	if _, err := deleted(time.Minute, data); !faults.Is(err, faults.Conflict) || !strings.Contains(err.Error(), "Port 7 uses it.") {
+	if _, _, err := deleted(time.Minute, data); !faults.Is(err, faults.Conflict) || !strings.Contains(err.Error(), "Port 7 uses it.") {
 		t.Errorf("%v", err)
 	}
 	used.Store(false)
-	if wait, err := deleted(0, &value.Map{}); wait != 0 || err != nil {
-		t.Errorf("%s, %v", wait, err)
+	if wait, blocked, err := deleted(0, &value.Map{}); wait != 0 || blocked != "" || err != nil {
+		t.Errorf("%s because of %q, %v", wait, blocked, err)
+	}
+}
+
+// kept is a type whose resources are kept from going once.
+type kept struct {
+	*outside
+	by string
+}
+
+func (k *kept) Delete(ctx context.Context, c *resources.Call) (time.Duration, error) {
+	if k.by == "" {
+		return k.outside.Delete(ctx, c)
+	}
+	c.Blocked, k.by = k.by, ""
+	return time.Nanosecond, nil
+}
+
+// What keeps a resource from going is seen of it while it is waited for.
+func TestAnchor35WhatKeepsADeleteIsSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "heat_template_version: 2021-04-16\nresources:\n  thing: {type: OS::Heat::TestResource}\n")
+	w.types["OS::Heat::TestResource"] = &kept{&outside{there: map[string]bool{}}, "Port 7 uses it."}
+	w.made()
+	w.fence = w.begin(operations.StackDelete)
+	id := -w.rows()["thing"].ID
+	work := func() steps.WorkOut {
+		out, err := w.on(w.db).Work(t.Context(), steps.WorkIn{Fence: w.fence, Phase: steps.Clear, IDs: []int64{id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	out := work()
+	if r := w.rows()["thing"]; len(out.Waiting) != 1 || r.Action != "DELETE" || r.Status != "IN_PROGRESS" || r.Reason != "Port 7 uses it." {
+		t.Errorf("%+v, and the row is %+v", out, r)
+	}
+	if out := work(); len(out.Done) != 1 || w.rows()["thing"] != nil {
+		t.Errorf("%+v, and the row is %+v", out, w.rows()["thing"])
 	}
 }

@@ -591,6 +591,7 @@ func (t REST) Delete(ctx context.Context, c *Call) (time.Duration, error) {
 		switch {
 		case err == nil, faults.Is(err, faults.NotFound):
 		case faults.Is(err, faults.Conflict) && c.until(blockedFor) > 0:
+			c.Blocked = faults.As(err).Message
 			return pause, nil
 		default:
 			return 0, err

@@ -100,6 +100,10 @@ type Call struct {
 	// Reference is what get_resource gives; nil is the physical id.
 	Reference any
 
+	// Blocked is what keeps the resource from going, in the words of its service, while
+	// it is waited for; the type sets it.
+	Blocked string
+
 	// Before is what has had the resource's place until now; nil is nothing.
 	Before *Before
 

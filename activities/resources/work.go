@@ -358,6 +358,9 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	case wait > 0:
 		at := s.now.Add(wait)
 		r.WakeAt = &at
+		if c.Blocked != "" {
+			r.Reason = c.Blocked
+		}
 		s.out.Waiting = append(s.out.Waiting, steps.Wait{ID: id, After: wait})
 	default:
 		r.Status, r.Reason, r.DoneIn = orchestration.Complete, changed, s.traversal
