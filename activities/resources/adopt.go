@@ -97,6 +97,15 @@ func (t REST) Adopt(ctx context.Context, c *Call) (time.Duration, error) {
 	return 0, nil
 }
 
+// Look implements Looker.
+func (t REST) Look(ctx context.Context, c *Call) error {
+	w, err := t.begin(ctx, c)
+	if err != nil {
+		return err
+	}
+	return w.look(ctx)
+}
+
 // look reads the attributes of what is there, and notes what can be known of it only as
 // long as names mean what they do.
 func (w *work) look(ctx context.Context) error {

@@ -177,6 +177,9 @@ func (s *shift) made(id int64, r *orchestration.Resource, def *hot.Resource) (*o
 		return s.adopted(id, r, state, def)
 	}
 	state.Adopts = nil
+	if def.External() {
+		return s.external(id, r, state, def)
+	}
 	s.show(r, orchestration.ActionCreate)
 	if err := s.resolve(r, state, def); err != nil {
 		s.fail(id, r, err)

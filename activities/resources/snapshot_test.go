@@ -209,6 +209,40 @@ func TestSnapshotIsCutShort(t *testing.T) {
 	}
 }
 
+// What goes by the deletion policy Snapshot is copied before; nothing goes that couldn't
+// be copied, and of what never came to be there is no copy.
+func TestCopiedBeforeItGoes(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"COMPLETE", "FAILED"} {
+		w := newWorld(t, "heat_template_version: 2021-04-16\nresources:\n  thing: {type: OS::Heat::TestResource}\n")
+		o := &copyable{outside: outside{there: map[string]bool{}}, copies: map[string]bool{}}
+		w.types["OS::Heat::TestResource"] = o
+		w.made()
+		if _, err := w.db.Pool.Exec(t.Context(), `UPDATE orchestration.resources SET deletion_policy = 'Snapshot', status = $2 WHERE stack_id = $1`, w.stack.ID, status); err != nil {
+			t.Fatal(err)
+		}
+		o.wrong = faults.New(faults.Invalid, "Error", "it is broken")
+		w.fence = w.begin(operations.StackDelete)
+		id := -w.rows()["thing"].ID
+		if status == "COMPLETE" {
+			const why = "Resource DELETE failed: Error: resources.thing: it is broken"
+			if out := w.batch(steps.Clear, id); out.Failed == nil || out.Failed.Reason != why || len(o.there) != 1 {
+				t.Errorf("%+v, and there is %v", out, o.there)
+			}
+			w.end("DELETE", "FAILED")
+			o.wrong = nil
+			w.fence = w.begin(operations.StackDelete)
+			if out := w.batch(steps.Clear, id); len(out.Waiting) != 1 || len(o.copies) != 1 || len(o.there) != 1 {
+				t.Errorf("%+v, copies %v, and there is %v", out, o.copies, o.there)
+			}
+			o.wrong = faults.New(faults.Internal, "Again", "it has been copied")
+		}
+		if out := w.later(steps.Clear, id); len(out.Done) != 1 || len(o.there) != 0 || (len(o.copies) == 1) != (status == "COMPLETE") {
+			t.Errorf("%s: %+v, copies %v, and there is %v", status, out, o.copies, o.there)
+		}
+	}
+}
+
 // A disk is copied, another is made of the copy and the disk itself is made that again;
 // and the copy is taken away: whatever is lost on the way.
 func TestVolumeSnapshot(t *testing.T) {

@@ -50,6 +50,12 @@ type Checker interface {
 	Check(ctx context.Context, c *Call) (wait time.Duration, err error)
 }
 
+// Looker is a Type that can say whether what it would have made is there.
+type Looker interface {
+	// Look fills in Attributes, by the call's PhysicalID and Data. Errors: NotFound.
+	Look(ctx context.Context, c *Call) error
+}
+
 // Adopter is a Type that has something to do when what it would have made is there
 // already.
 type Adopter interface {

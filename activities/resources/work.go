@@ -231,7 +231,8 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	if paused, err := s.paused(id, r); err != nil || paused {
 		return nil, err
 	}
-	going := "" // what is gone on with
+	nothing := false // to be copied of it
+	going := ""      // what is gone on with
 	if r.Status == orchestration.InProgress {
 		going = r.Action
 	}
@@ -246,11 +247,15 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		}
 		r = next
 	} else if r.Action != orchestration.ActionDelete || r.Status != orchestration.InProgress {
+		nothing = uncopied(r)
 		s.show(r, orchestration.ActionDelete)
 	}
 	state, err := s.world.Of(r)
 	if err != nil {
 		return nil, err
+	}
+	if nothing {
+		state.Data.Set(copiedKey, true)
 	}
 	if r.Action != going {
 		state.Data = state.Data.Without(waitKey(r.Action), askedKey) // of one that was cut short
@@ -323,8 +328,12 @@ func (s *shift) call(ctx context.Context, c *Call, id int64) (time.Duration, err
 		return v.hook(t)(ctx, c)
 	case id < 0 && !isUser(t) && (r.DeletionPolicy == "Retain" || s.input.Abandon && !isStack(t)):
 		return 0, nil
+	case id < 0 && r.DeletionPolicy == copiedPolicy:
+		return deleteCopied(ctx, t, c)
 	case id < 0:
 		return t.Delete(ctx, c)
+	case c.Action == orchestration.ActionAdopt && isExternal(c):
+		return takeIn(ctx, r.Type, t, c)
 	case c.Action == orchestration.ActionAdopt:
 		return adopt(ctx, t, c)
 	case c.Action == orchestration.ActionUpdate && s.returns(r):
@@ -365,6 +374,9 @@ func (s *shift) end(id int64, c *Call, wait time.Duration, failure error) error 
 	default:
 		r.Status, r.Reason, r.DoneIn = orchestration.Complete, changed, s.traversal
 		s.tell(r)
+		if c.Action == orchestration.ActionAdopt && isExternal(c) {
+			s.takenIn(r)
+		}
 		held, err := s.hold(id, r, s.after(id, r))
 		switch {
 		case err != nil:

@@ -3,6 +3,7 @@ package stacks
 // Adoptions: what an abandoned stack has left, and is to be the resources of a new one.
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -128,13 +129,24 @@ func idLeft(one *value.Map, path string) error {
 		return nil
 	case !ok:
 		return unfit(path, given, "a text")
-	case utf8.RuneCountInString(id) > maxPhysicalID:
-		return bad("Invalid adopt data: %s is longer than %d characters", value.Clip(path, maxShown), maxPhysicalID)
-	case strings.ContainsFunc(id, unicode.IsControl), id == ".", id == "..":
-		return bad("Invalid adopt data: %s is the id of nothing", value.Clip(path, maxShown))
+	case unfitID(id) != "":
+		return bad("Invalid adopt data: %s %s", value.Clip(path, maxShown), unfitID(id))
 	}
 	return nil
 }
+
+// unfitID says why nothing outside can have an id; "" if something may.
+func unfitID(id string) string {
+	switch {
+	case utf8.RuneCountInString(id) > maxPhysicalID:
+		return fmt.Sprintf("is longer than %d characters", maxPhysicalID)
+	case strings.ContainsFunc(id, unicode.IsControl), id == ".", id == "..":
+		return idOfNothing
+	}
+	return ""
+}
+
+const idOfNothing = "is the id of nothing"
 
 // Adoption are the rows of a stack's resources before anything is adopted.
 type Adoption struct {

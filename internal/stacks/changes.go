@@ -18,7 +18,8 @@ var lost = []string{orchestration.ActionCheck, orchestration.ActionDelete}
 // Changed names the properties that the definition has otherwise than a resource as
 // it was made; nil is a resource that can't be kept: it has failed, or is of another
 // type, or of one that is made anew each time. A stack that has failed can, unless it
-// was to be checked or to go, and so can what only failed to be copied. Errors: Invalid.
+// was to be checked or to go, and so can what only failed to be copied. Nothing is
+// changed of what isn't the stack's. Errors: Invalid.
 func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *World) ([]string, error) {
 	if r.Type != def.Type || r.CarriedBy != d.CarriedBy(def) {
 		return nil, nil
@@ -31,15 +32,18 @@ func (d *Definition) Changed(r *orchestration.Resource, def *hot.Resource, now *
 	if err != nil || t.Renewed {
 		return nil, err
 	}
-	asked, err := d.Resolve(def, t, now)
-	if err != nil {
-		return nil, err
-	}
 	state, err := now.Of(r)
 	if err != nil {
 		return nil, err
 	}
 	names := []string{}
+	if external, err := d.external(r, state, def, now); external || err != nil {
+		return names, err
+	}
+	asked, err := d.Resolve(def, t, now)
+	if err != nil {
+		return nil, err
+	}
 	for i := range asked.Len() {
 		key, v := asked.At(i)
 		if was, _ := state.Properties.Get(key); value.Equal(was, v) {

@@ -198,8 +198,11 @@ func (d *Definition) validate(strict bool, left *Budget) error {
 		if !strict {
 			continue
 		}
-		if err := servedResource(r); err != nil {
+		if err := d.servedResource(r, t); err != nil {
 			return err
+		}
+		if r.External() {
+			continue // what it says of that is not to be carried out
 		}
 		if err := d.check(r, t, left); err != nil {
 			return err
@@ -281,11 +284,14 @@ func (d *Definition) section(inHOT, inCFN string) string {
 }
 
 // Resolve gives a resource's properties as they are with the resources that
-// there are now.
+// there are now. Those of what isn't the stack's are nobody's to judge.
 func (d *Definition) Resolve(r *hot.Resource, t *resourcetype.Type, now hot.Attributes) (*value.Map, error) {
 	given, err := propertiesOf(r, t, now)
 	if err != nil {
 		return nil, err
+	}
+	if r.External() {
+		return t.Named(given), nil
 	}
 	return t.Check(given, d.place(r), nil, Constraints)
 }

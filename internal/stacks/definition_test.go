@@ -95,9 +95,11 @@ func TestUnserved(t *testing.T) {
 		{"resource_registry: {resources: {r: {x: {hooks: [post-delete]}}}}", "{type: t.yaml}", "{type: OS::Heat::None}", ""},
 		{"resource_registry: {resources: {r: {restricted_actions: replace}}}", "{type: OS::Heat::None}", "", ""},
 		{"event_sinks: [{type: zaqar-queue, target: q}]", "{type: OS::Heat::None}", "", "Event sink is not supported."},
-		{"{}", "{type: OS::Heat::None, external_id: there}", "", "external_id of resource r is not supported."},
-		{"{}", "{type: t.yaml}", "{type: OS::Heat::None, external_id: there}", "external_id of resource x is not supported."},
-		{"{}", "{type: OS::Heat::None, deletion_policy: Snapshot}", "", `"Snapshot" deletion policy not supported`},
+		{"{}", "{type: OS::Heat::RandomString, external_id: there, properties: {length: 0}}", "", ""},
+		{"{}", "{type: t.yaml, external_id: there}", "{type: OS::Heat::None}", "external_id of resource r is not supported."},
+		{"{}", "{type: t.yaml}", "{type: OS::Heat::ResourceGroup, external_id: there}", "external_id of resource x is not supported."},
+		{"{}", "{type: OS::Heat::None, deletion_policy: Snapshot}", "", `resources.r.deletion_policy: "Snapshot" deletion policy not supported`},
+		{"{}", "{type: OS::Cinder::Volume, deletion_policy: Snapshot, properties: {size: 1}}", "", ""},
 	} {
 		request, err := ParseRequest(value.NewMap("environment", c.environment, "template", "heat_template_version: 2021-04-16\nresources: {r: "+c.resource+"}",
 			"files", value.NewMap("t.yaml", "heat_template_version: 2021-04-16\nresources: {x: "+c.inside+"}")), nil)

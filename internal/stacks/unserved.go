@@ -6,6 +6,7 @@ package stacks
 import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hot"
+	"holdfast.dev/internal/resourcetype"
 )
 
 // servedEnvironment refuses what an environment asks for in vain.
@@ -16,13 +17,13 @@ func servedEnvironment(e *hot.Environment) error {
 	return nil
 }
 
-// servedResource refuses what a template asks for of a resource in vain.
-func servedResource(r *hot.Resource) error {
+// servedResource refuses what a template asks for of a resource of a type in vain.
+func (d *Definition) servedResource(r *hot.Resource, t *resourcetype.Type) error {
 	switch {
-	case r.External():
+	case r.External() && nests(t):
 		return notSupported("external_id of resource " + r.Name)
-	case r.DeletionPolicy == "Snapshot":
-		return &hot.Error{Class: hot.ValidationFailed, Message: `"Snapshot" deletion policy not supported`}
+	case r.DeletionPolicy == "Snapshot" && restorations[t.Name].key == "":
+		return &hot.Error{Class: hot.ValidationFailed, Path: d.part(r, "deletion_policy", "DeletionPolicy"), Message: `"Snapshot" deletion policy not supported`}
 	}
 	return nil
 }
