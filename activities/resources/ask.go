@@ -111,6 +111,7 @@ func (s *shift) ask(ctx context.Context, tx store.Tx, id int64, r *orchestration
 		return s.made(id, r, def)
 	}
 	names, failure := s.definition.Changed(r, def, s.world)
+	names = s.seen.changes(names)
 	switch {
 	case failure != nil:
 		s.show(r, orchestration.ActionUpdate)

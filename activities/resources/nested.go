@@ -31,8 +31,9 @@ type around struct {
 	parent     *orchestration.Stack
 	definition *stacks.Definition
 	operation  engine.Operation
-	// abandon says of a delete that it leaves what there is outside.
-	abandon bool
+	// abandon says of a delete that it leaves what there is outside, converge of an update
+	// that it looks at that first.
+	abandon, converge bool
 	// traversal and node are what the resource is worked on as.
 	traversal string
 	node      int64
@@ -179,7 +180,7 @@ func nextLook(resources int) time.Duration {
 
 // begin has an operation on the stack be accepted.
 func (n nested) begin(ctx context.Context, c *Call, kind operations.Kind, name string, b batch) error {
-	in := steps.TraversalInput{PartOf: name, Node: c.node, Abandon: c.abandon}
+	in := steps.TraversalInput{PartOf: name, Node: c.node, Abandon: c.abandon, Converge: c.converge}
 	if err := n.write(ctx, c, kind, b, &in); err != nil {
 		return err
 	}

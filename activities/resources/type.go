@@ -50,6 +50,13 @@ type Checker interface {
 	Check(ctx context.Context, c *Call) (wait time.Duration, err error)
 }
 
+// Observer is a Type that can say what has become of what it made.
+type Observer interface {
+	// Observe names the properties that the resource has otherwise than it was given
+	// them. It changes nothing. Errors: NotFound, it isn't there.
+	Observe(ctx context.Context, c *Call) (strayed []string, err error)
+}
+
 // Looker is a Type that can say whether what it would have made is there.
 type Looker interface {
 	// Look fills in Attributes, by the call's PhysicalID and Data. Errors: NotFound.

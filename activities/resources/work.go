@@ -36,6 +36,8 @@ type shift struct {
 	started []string
 	// kept is what a snapshot has of the copies of resources, by their rows.
 	kept map[int64]*value.Map
+	// seen is what has become of the resource, where that was looked at.
+	seen *observed
 
 	touched []*orchestration.Resource
 	gone    []int64
@@ -90,15 +92,26 @@ func (a *Activities) Work(ctx context.Context, in steps.WorkIn) (out steps.WorkO
 	}
 	var s *shift
 	var c *Call
-	err = a.db.InTx(ctx, func(tx store.Tx) (err error) {
+	var look *observation
+	var seen *observed
+	begin := func(tx store.Tx) (err error) {
 		if s, err = a.shift(ctx, tx, in); err != nil {
+			return err
+		}
+		if look, err = s.toObserve(ctx, tx, in.IDs[0], seen); err != nil || look != nil {
 			return err
 		}
 		if c, err = s.begin(ctx, tx, in.IDs[0]); err != nil {
 			return err
 		}
 		return s.write(ctx, tx)
-	})
+	}
+	err = a.db.InTx(ctx, begin)
+	if err == nil && look != nil {
+		if seen, err = look.take(ctx); err == nil {
+			err = a.db.InTx(ctx, begin)
+		}
+	}
 	if err != nil || c == nil {
 		if s != nil {
 			out = s.out
@@ -264,17 +277,10 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 	if err := s.readKept(ctx, tx, r); err != nil {
 		return nil, err
 	}
-	trust := ""
-	if t := s.o.Types[r.Carrier()]; t != nil && !t.Instant() {
-		if trust, _, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
-			return nil, err
-		}
+	c, err := s.callOf(ctx, tx, id, r, state)
+	if err != nil {
+		return nil, err
 	}
-	c := &Call{Name: r.Name, Mark: orchestration.MarkOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID, Before: s.predecessor(r),
-		Properties: state.Properties, Metadata: r.Metadata, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
-		Copy: copyOf(orchestration.MarkOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
-		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
-		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal, node: id}}
 	if e, is := s.o.Types[r.Carrier()].(expectant); is && id > 0 && slices.Contains(making, r.Action) {
 		if err := e.expect(ctx, c); err != nil {
 			return nil, err
@@ -282,6 +288,22 @@ func (s *shift) begin(ctx context.Context, tx store.Tx, id int64) (*Call, error)
 		state.Data = c.Data
 	}
 	return c, nil
+}
+
+// callOf is a call about a row, as things are now.
+func (s *shift) callOf(ctx context.Context, tx store.Tx, id int64, r *orchestration.Resource, state *stacks.State) (*Call, error) {
+	trust := ""
+	if t := s.o.Types[r.Carrier()]; t != nil && !t.Instant() {
+		var err error
+		if trust, _, err = orchestration.TrustOf(ctx, tx, s.stack.ID); err != nil {
+			return nil, err
+		}
+	}
+	return &Call{Name: r.Name, Mark: orchestration.MarkOf(s.stack, r), Action: r.Action, ProjectID: s.stack.ProjectID, UserID: s.stack.UserID, TrustID: trust, Now: s.now, PhysicalID: r.PhysicalID, Before: s.predecessor(r),
+		Properties: state.Properties, Metadata: r.Metadata, Data: state.Data, Attributes: state.Attributes, Reference: state.Reference,
+		Copy: copyOf(orchestration.MarkOf(s.stack, r), s.input.Snapshot), Kept: s.kept[r.ID], Left: state.Adopts,
+		configs: s.configsFor(s.o.Types[r.Carrier()], tx), box: s.o.Box,
+		around: around{abandon: s.input.Abandon, tx: tx, world: s.world, keep: s.keep, parent: s.stack, definition: s.definition, operation: s.op.Operation, traversal: s.traversal, node: id, converge: s.input.Converge}}, nil
 }
 
 // making are the actions by which there comes to be what a resource is.

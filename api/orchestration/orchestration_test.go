@@ -280,6 +280,11 @@ func TestRefusals(t *testing.T) {
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "template": "x: 1"}`, 400, "HTTPBadRequest", "Template not in valid format: Template format version not found."},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "timeout_mins": "x", ` + tiny + `}`, 400, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'."},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "timeout_mins": -1, ` + tiny + `}`, 400, "HTTPBadRequest", "Value '-1' is invalid for 'timeout_mins' which only accepts non-negative integer."},
+		{"alice", "POST", "/stacks", `{"stack_name": "a", "disable_rollback": "zz", ` + tiny + `}`, 400, "ValueError", `Unrecognized value "zz" for "disable_rollback", acceptable values are: true, false.`},
+		{"alice", "PUT", "/stacks/one/" + id, `{"converge": "zz", ` + tiny + `}`, 400, "ValueError", `Unrecognized value "zz" for "converge", acceptable values are: true, false.`},
+		{"alice", "PATCH", "/stacks/one/" + id, `{"converge": 2}`, 400, "ValueError", `Unrecognized value "2" for "converge", acceptable values are: true, false.`},
+		{"alice", "PUT", "/stacks/one/" + id + "/preview", `{"converge": "zz", ` + tiny + `}`, 400, "ValueError", `Unrecognized value "zz" for "converge", acceptable values are: true, false.`},
+		{"alice", "PATCH", "/stacks/one/" + id + "/preview", `{"timeout_mins": "x"}`, 400, "HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'."},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "converge": true, ` + tiny + `}`, 400, "HTTPBadRequest", "converge flag only supported in stack update (or update preview) request."},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "tags": ["a"], ` + tiny + `}`, 400, "AttributeError", "tags must be a text, not list"},
 		{"alice", "POST", "/stacks", `{"stack_name": "a", "environment_files": ["e.yaml"], ` + tiny + `}`, 400, "ValueError", "the environment file 'e.yaml' is not among the files"},
@@ -519,7 +524,7 @@ func TestUpdate(t *testing.T) {
 	if s := show(); s["stack_status"] != "UPDATE_IN_PROGRESS" || s["description"] != "No description" || len(s["tags"].([]any)) != 0 || s["timeout_mins"] != 5.0 {
 		t.Errorf("%v", s)
 	}
-	if status, answer, _ := c.ask("alice", "PATCH", at, `{"parameters": {"n": 7}, "template": null, "tags": null}`); status != 202 {
+	if status, answer, _ := c.ask("alice", "PATCH", at, `{"parameters": {"n": 7}, "template": null, "tags": null, "converge": true}`); status != 202 {
 		t.Errorf("%d %v", status, answer)
 	}
 	if p := show()["parameters"].(map[string]any); p["n"] != "7" || p["keep"] != "2" {

@@ -220,6 +220,10 @@ func (a *API) previewUpdate(parse parser) rest.Handler {
 		if err != nil {
 			return nil, err
 		}
+		asked := *s
+		if _, err := settings(&asked, body, false); err != nil {
+			return nil, err
+		}
 		d := differences{API: a, r: r, nested: nested, left: stacks.NewBudget(maxPreviewed),
 			changes: map[string][]*previewed{"unchanged": {}, "updated": {}, "replaced": {}, "added": {}, "deleted": {}}}
 		if err := d.between(s, now, next); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 )
 
@@ -26,6 +28,21 @@ func truth(name string, v any) (bool, error) {
 		return false, nil
 	}
 	return false, invalid(`Unrecognized value "%s" for "%s", acceptable values are: true, false.`, value.Clip(value.Str(v), maxShown), name)
+}
+
+// setting reads a truth from what a body says of a stack, if it says it. The original's
+// engine reads those, whose errors have another name than its API's.
+func setting(body *value.Map, name string, into *bool) error {
+	v, _ := body.Get(name)
+	if v == nil {
+		return nil
+	}
+	yes, err := truth(name, v)
+	if err != nil {
+		return faults.New(faults.Invalid, hot.ValueError, "%s", faults.As(err).Message)
+	}
+	*into = yes
+	return nil
 }
 
 // number is a parameter that is not negative; 0 if it isn't there.

@@ -135,10 +135,8 @@ func (a *API) asked(r *rest.Request, body *value.Map) (*orchestration.Stack, err
 	if s.TimeoutMins, err = timeoutOf(body); err != nil {
 		return nil, err
 	}
-	if v, ok := body.Get("disable_rollback"); ok && v != nil {
-		if s.DisableRollback, err = truth("disable_rollback", v); err != nil {
-			return nil, err
-		}
+	if err := setting(body, "disable_rollback", &s.DisableRollback); err != nil {
+		return nil, err
 	}
 	s.Tags, err = tagsOf(body)
 	return s, err

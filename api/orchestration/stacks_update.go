@@ -90,13 +90,14 @@ func (a *API) update(r *rest.Request, parse parser, patch bool) (*rest.Response,
 		}
 		before := locked.TemplateID
 		locked.Description, locked.Size = descriptionOf(next), len(next.Resources())
-		if err := settings(locked, body, patch); err != nil {
+		converge, err := settings(locked, body, patch)
+		if err != nil {
 			return accepted, err
 		}
 		if err := orchestration.PutUpdate(r.Context(), tx, locked, template); err != nil {
 			return accepted, err
 		}
-		return a.start(r, tx, locked, operations.StackUpdate, steps.TraversalInput{Template: template.ID, Previous: before}, orchestration.ActionUpdate)
+		return a.start(r, tx, locked, operations.StackUpdate, steps.TraversalInput{Template: template.ID, Previous: before, Converge: converge}, orchestration.ActionUpdate)
 	})
 	if err != nil {
 		return nil, err
@@ -129,24 +130,25 @@ func immutable(now, next *stacks.Definition) error {
 	return err
 }
 
-// settings are what a body says beside the template. Tags that it doesn't name go,
-// unless it only says what is to change.
-func settings(s *orchestration.Stack, body *value.Map, patch bool) error {
+// settings are what a body says beside the template: of the stack, and whether it is to
+// converge. Tags that it doesn't name go, unless it only says what is to change.
+func settings(s *orchestration.Stack, body *value.Map, patch bool) (converge bool, err error) {
 	minutes, err := timeoutOf(body)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if minutes != nil {
 		s.TimeoutMins = minutes
 	}
-	if v, _ := body.Get("disable_rollback"); v != nil {
-		if s.DisableRollback, err = truth("disable_rollback", v); err != nil {
-			return err
-		}
+	if err := setting(body, "disable_rollback", &s.DisableRollback); err != nil {
+		return false, err
+	}
+	if err := setting(body, "converge", &converge); err != nil {
+		return false, err
 	}
 	if v, _ := body.Get("tags"); v == nil && patch {
-		return nil
+		return converge, nil
 	}
 	s.Tags, err = tagsOf(body)
-	return err
+	return converge, err
 }

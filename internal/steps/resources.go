@@ -51,6 +51,9 @@ type TraversalInput struct {
 	// number that the nested one has in it.
 	PartOf string `json:"part_of,omitempty"`
 	Node   int64  `json:"node,omitempty"`
+	// Converge says of an update that what others have changed of resources, or taken
+	// away, is made as the template has it.
+	Converge bool `json:"converge,omitempty"`
 	// Abandon says of a delete, and of the rollback of an adopt, that it leaves what
 	// there is outside.
 	Abandon bool `json:"abandon,omitempty"`
