@@ -11,7 +11,7 @@
 # make integration-heat       stacks of openstack-heat from PyPI and of Holdfast, worked on alike and compared, to docs/results
 # make integration-provision  the machine of ironic from PyPI compared with Holdfast's, to docs/results
 # make integration-ironicclient  the bare metal service tried with python-ironicclient, to docs/results
-# make integration-baremetal  nodes whose BMCs are sushy-tools and virtualbmc from PyPI, over libvirt's domains, to docs/results
+# make integration-baremetal  nodes whose BMCs are sushy-tools and virtualbmc from PyPI, over libvirt's domains, one of them with the real agent, to docs/results
 # make integration-walk       the development cloud with real guests, walked through with the real command line, to docs/results
 # make integration-moves      real guests moved between two hosts, to docs/results
 # make integration-companions   the development cloud's companions tried with the real command line, to docs/results
@@ -154,7 +154,8 @@ integration-baremetal: bin/holdfast-temporal
 	dev/install-packages.sh integration/baremetal/real/packages.txt
 	@mkdir -p bin docs/results; go test -count=1 -timeout 60m -tags real -v ./integration/baremetal/real > $(BAREMETAL_LOG) 2>&1; code=$$?; \
 	{ echo '# Machines'; echo; \
-	  echo "\`make integration-baremetal\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): python-ironicclient $$(.venv/clients/bin/pip show python-ironicclient | sed -n 's/^Version: //p') against nodes whose BMCs are sushy-tools $$(.venv/bmc/bin/pip show sushy-tools | sed -n 's/^Version: //p') and virtualbmc $$(.venv/bmc/bin/pip show virtualbmc | sed -n 's/^Version: //p') from PyPI, over domains of libvirt $$(libvirtd --version | sed 's/.* //'). What each test does and asserts stands in \`integration/baremetal/real\`."; echo; \
+	  echo "\`make integration-baremetal\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD): python-ironicclient $$(.venv/clients/bin/pip show python-ironicclient | sed -n 's/^Version: //p') against nodes whose BMCs are sushy-tools $$(.venv/bmc/bin/pip show sushy-tools | sed -n 's/^Version: //p') and virtualbmc $$(.venv/bmc/bin/pip show virtualbmc | sed -n 's/^Version: //p') from PyPI, over domains of libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1) without KVM; one of them boots a ramdisk (\`dev/ramdisk\`) with $$(grep ^ironic-python-agent dev/ramdisk/agent.txt) from PyPI, is cleaned and deployed by it, and starts from what that has written. What each test does and asserts stands in \`integration/baremetal/real\`."; echo; \
+	  echo '| of that machine | |'; echo '|---|---|'; sed -n 's/^ *agent_test.go:[0-9]*: |/|/p' $(BAREMETAL_LOG); echo; \
 	  echo '```'; grep -E '^ *--- |^(ok|FAIL)' $(BAREMETAL_LOG); echo '```'; } > docs/results/integration-baremetal.md; \
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:|^(ok|FAIL)' $(BAREMETAL_LOG); exit $$code
 

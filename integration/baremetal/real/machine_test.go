@@ -21,6 +21,7 @@ type machine struct {
 	t    *testing.T
 	name string
 	uuid string
+	disk string // its file
 	log  string // the file of what its serial console has shown
 }
 
@@ -68,24 +69,45 @@ func pool(t *testing.T) {
 // is; the test image is on its disk.
 func newMachine(t *testing.T, name string) *machine {
 	t.Helper()
+	log := filepath.Join(t.TempDir(), "console.log")
+	m := define(t, name, body{
+		memory: 192,
+		starts: "<os><type arch='x86_64' machine='pc'>hvm</type><boot dev='network'/></os>",
+		size:   "64M",
+		devices: "<interface type='user'><model type='virtio'/></interface>" +
+			"<serial type='file'><source path='" + log + "' append='on'/></serial>",
+	})
+	m.log = log
+	return m
+}
+
+// body is what a machine is made of: MiB of memory, the elements of what it starts by and
+// of its devices, and the size of its disk, which has the test image.
+type body struct {
+	memory                int
+	starts, size, devices string
+}
+
+// define makes a machine that is off.
+func define(t *testing.T, name string, b body) *machine {
+	t.Helper()
 	dir := t.TempDir()
-	m := &machine{t: t, name: name, log: filepath.Join(dir, "console.log")}
-	disk, file := filepath.Join(dir, "disk.qcow2"), filepath.Join(dir, "domain.xml")
-	if out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", os.Getenv(cloud.ImageVariable), disk).CombinedOutput(); err != nil {
+	m := &machine{t: t, name: name, disk: filepath.Join(dir, "disk.qcow2")}
+	file := filepath.Join(dir, "domain.xml")
+	if out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", os.Getenv(cloud.ImageVariable), m.disk, b.size).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	text := fmt.Sprintf(`<domain type='qemu'>
   <name>%s</name>
-  <memory unit='MiB'>192</memory>
+  <memory unit='MiB'>%d</memory>
   <vcpu>1</vcpu>
-  <os><type arch='x86_64' machine='pc'>hvm</type><boot dev='network'/></os>
+  %s
   <features><acpi/></features>
   <devices>
     <disk type='file' device='disk'><driver name='qemu' type='qcow2'/><source file='%s'/><target dev='vda' bus='virtio'/></disk>
-    <interface type='user'><model type='virtio'/></interface>
-    <serial type='file'><source path='%s' append='on'/></serial>
+    %s
   </devices>
-</domain>`, name, disk, m.log)
+</domain>`, name, b.memory, b.starts, m.disk, b.devices)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +116,7 @@ func newMachine(t *testing.T, name string) *machine {
 		if m.runs() {
 			virsh(t, "destroy", name)
 		}
-		virsh(t, "undefine", name)
+		virsh(t, "undefine", "--nvram", name)
 	})
 	m.uuid = m.described().UUID
 	return m

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 			return err
 		}
 	}
-	libvirttest.Main(cloud.Tests{M: m}, cloud.BuildImage, environment("clients"), environment("bmc"))
+	libvirttest.Main(cloud.Tests{M: m}, cloud.BuildImage, buildDeployed, buildRamdisk, environment("clients"), environment("bmc"))
 }
 
 // site is a cloud with a client.
