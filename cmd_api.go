@@ -194,6 +194,10 @@ func (p *process) baremetal(tokens rest.Authenticator, box *secrets.Box, key hos
 		LockAttempts:     p.cfg.Conductor.NodeLockedRetryAttempts,
 		LockInterval:     p.cfg.Conductor.NodeLockedRetryInterval,
 		Conductors:       hostlink.NewReader(key),
+		Networks:         nodeNetworks(p.cfg.Conductor),
+	}
+	if p.cfg.OpenStack.AuthURL != "" {
+		served.Neutron = openstack.NewSession(openstack.Options(p.cfg.OpenStack))
 	}
 	if caller := p.caller(tokens); caller != nil {
 		served.Images = caller

@@ -17,6 +17,7 @@ import (
 	"holdfast.dev/activities/agent"
 	"holdfast.dev/activities/bmc"
 	"holdfast.dev/activities/boot"
+	"holdfast.dev/activities/network"
 	"holdfast.dev/internal/config"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/hardware"
@@ -39,12 +40,24 @@ func enabledHardware(cfg *config.Config) (*hardware.Enabled, error) {
 		return nil, err
 	}
 	c := cfg.Baremetal
-	for of, names := range map[hardware.Interface][]string{hardware.Rescue: c.EnabledRescueInterfaces, hardware.Inspect: c.EnabledInspectInterfaces, hardware.Firmware: c.EnabledFirmwareInterfaces} {
+	for of, names := range map[hardware.Interface][]string{hardware.Rescue: c.EnabledRescueInterfaces, hardware.Inspect: c.EnabledInspectInterfaces, hardware.Firmware: c.EnabledFirmwareInterfaces,
+		hardware.Network: c.EnabledNetworkInterfaces} {
 		if err := enabled.EnableInterfaces(of, names); err != nil {
 			return nil, err
 		}
 	}
-	return enabled, nil
+	return enabled, enabled.Prefer(hardware.Network, c.DefaultNetworkInterface)
+}
+
+// nodeNetworks are those that nodes are on for their ramdisks.
+func nodeNetworks(c config.Conductor) nodes.Networks {
+	return nodes.Networks{
+		Usual: map[steps.NodeNetwork]string{steps.NetworkCleaning: c.CleaningNetwork, steps.NetworkProvisioning: c.ProvisioningNetwork,
+			steps.NetworkRescuing: c.RescuingNetwork, steps.NetworkInspection: c.InspectionNetwork, steps.NetworkServicing: c.ServicingNetwork},
+		SecurityGroups: map[steps.NodeNetwork][]string{steps.NetworkCleaning: c.CleaningNetworkSG, steps.NetworkProvisioning: c.ProvisioningNetworkSG,
+			steps.NetworkRescuing: c.RescuingNetworkSG, steps.NetworkInspection: c.InspectionNetworkSG, steps.NetworkServicing: c.ServicingNetworkSG},
+		AllPorts: c.AddAllPorts, MustBind: c.FailOnPortBindingFailure, NeverOff: c.AllowDisablingPowerOff,
+	}
 }
 
 // inspections are what is made of what ramdisks find.
@@ -92,9 +105,10 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, CreatePorts: cfg.Inspection.PreCreatePorts, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
 		MaxRetries: c.PowerStateSyncMaxRetries, Timeout: c.PowerStateChangeTimeout, Workers: c.SyncPowerStateWorkers}})
-	glance := openstack.NewSession(openstack.Options(cfg.OpenStack))
+	services := openstack.NewSession(openstack.Options(cfg.OpenStack))
+	networks := network.New(p.db, p.engine, box, network.Options{Client: services.Network, Networks: nodeNetworks(c), Log: p.log})
 	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
-		InspectionParams: strings.Fields(cfg.Inspection.KernelParams), Glance: glance,
+		InspectionParams: strings.Fields(cfg.Inspection.KernelParams), Glance: services,
 		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
 	served, err := bootListener(ctx, c)
 	if err != nil {
@@ -116,16 +130,16 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		}
 		group.Go(func() error {
 			workers.Debts{DB: p.db, Engine: p.engine, Of: steps.ConductorQueue(c.Group), Log: p.log,
-				Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{operations.EffectRamdisk: starts.Pay}}.Run(ctx)
+				Pay: map[operations.EffectKind]func(context.Context, engine.Debt) error{operations.EffectRamdisk: starts.Pay, operations.EffectNetwork: networks.Pay}}.Run(ctx)
 			return nil
 		})
 		group.Go(func() error {
 			return workers.RunConductor(ctx, workers.ConductorConfig{
 				Client: p.temporal, DB: p.db, Heartbeat: c.HeartbeatInterval,
 				Conductor: baremetal.Conductor{Hostname: name, Group: c.Group, Drivers: enabled.Types(), DownAfter: c.HeartbeatTimeout, LinkAddress: link.Address()},
-				BMC:       controllers, Boot: starts,
+				BMC:       controllers, Boot: starts, Network: networks,
 				Agent: agent.New(p.db, p.engine, box, agent.Options{Networks: cfg.Baremetal.AgentNetworks, Plain: !cfg.Baremetal.AgentRequireTLS, Priorities: priorities(c), Inspection: inspected,
-					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log, Glance: glance, URL: c.BootURL}),
+					MaskSecrets: inspection.MaskSecrets(cfg.Inspection.MaskSecrets), RuleNetworks: cfg.Inspection.RuleNetworks, Log: p.log, Glance: services, URL: c.BootURL}),
 				Steps: workers.NewStepMetrics(p.registry), Hold: hold.Points(cfg.Dev.HoldDir).At, Log: p.log,
 			})
 		})

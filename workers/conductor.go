@@ -27,6 +27,7 @@ type ConductorConfig struct {
 	BMC       steps.BMCActivities
 	Agent     steps.AgentActivities
 	Boot      steps.BootActivities
+	Network   steps.NetworkActivities
 	// Steps counts steps; nil doesn't.
 	Steps *StepMetrics
 	// Hold is as in ControlConfig.
@@ -68,5 +69,5 @@ func newConductor(cfg ConductorConfig, fatal chan<- error) (worker.Worker, error
 	o.Identity = cfg.Conductor.Hostname
 	o.OnFatalError = func(err error) { fatal <- err }
 	w := worker.New(cfg.Client, steps.ConductorQueue(cfg.Conductor.Group), o)
-	return w, register(w, ConductorRole, map[string]any{"bmc": cfg.BMC, "agent": cfg.Agent, "boot": cfg.Boot})
+	return w, register(w, ConductorRole, map[string]any{"bmc": cfg.BMC, "agent": cfg.Agent, "boot": cfg.Boot, "network": cfg.Network})
 }

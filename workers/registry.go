@@ -41,6 +41,7 @@ var families = []struct {
 	{"bmc", ConductorRole, reflect.TypeFor[steps.BMCActivities]()},
 	{"agent", ConductorRole, reflect.TypeFor[steps.AgentActivities]()},
 	{"boot", ConductorRole, reflect.TypeFor[steps.BootActivities]()},
+	{"network", ConductorRole, reflect.TypeFor[steps.NetworkActivities]()},
 }
 
 // Steps gives the names of the steps that a role serves.

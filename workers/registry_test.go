@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/activities/glance"
 	"holdfast.dev/activities/libvirt"
 	"holdfast.dev/activities/maintenance"
+	"holdfast.dev/activities/network"
 	"holdfast.dev/activities/neutron"
 	"holdfast.dev/activities/placement"
 	"holdfast.dev/activities/records"
@@ -29,7 +30,7 @@ var served = map[Role]map[string]any{
 	ControlRole: {"records": (*records.Activities)(nil), "placement": (*placement.Activities)(nil), "neutron": (*neutron.Activities)(nil),
 		"cinder": (*cinder.Activities)(nil), "glance": (*glance.Activities)(nil), "maintenance": (*maintenance.Activities)(nil), "resources": (*resources.Activities)(nil)},
 	HostRole:      {"libvirt": (*libvirt.Activities)(nil)},
-	ConductorRole: {"bmc": (*bmc.Activities)(nil), "agent": (*agent.Activities)(nil), "boot": (*boot.Activities)(nil)},
+	ConductorRole: {"bmc": (*bmc.Activities)(nil), "agent": (*agent.Activities)(nil), "boot": (*boot.Activities)(nil), "network": (*network.Activities)(nil)},
 }
 
 // Every step is served by exactly one role, the one of its place, under its

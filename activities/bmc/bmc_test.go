@@ -99,6 +99,36 @@ func TestPower(t *testing.T) {
 	}
 }
 
+// The first half of a reboot has a machine be off until the second one; who comes to it
+// afterwards turns it off no more. A machine that is never turned off runs on.
+func TestHalfAReboot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "redfish", nil)
+	w.Machine.Put(sim.On)
+	a := w.activities(w.DB)
+	for i, c := range []struct {
+		half bool
+		want provision.Power
+	}{{true, provision.PowerOff}, {true, provision.PowerOff}, {false, provision.PowerOn}, {true, provision.PowerOn}, {false, provision.PowerOn}} {
+		in := w.in(provision.PowerReboot)
+		in.Down = c.half
+		if out, err := a.Power(t.Context(), in); err != nil || out.Pending || out.PowerState != string(c.want) {
+			t.Errorf("%d: %+v, %v", i, out, err)
+		}
+	}
+	if turns := w.Machine.Turns(); !slices.Equal(turns, []sim.Power{sim.Off, sim.On}) {
+		t.Errorf("turned %v", turns)
+	}
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.nodes SET disable_power_off = true`); err != nil {
+		t.Fatal(err)
+	}
+	in := w.in(provision.PowerReboot)
+	in.Name, in.Down = "another", true
+	if out, err := a.Power(t.Context(), in); err != nil || out.PowerState != string(provision.PowerOn) {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // A service without sessions is entered with each request.
 func TestWithoutSessions(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,11 @@ func (a *Activities) Power(ctx context.Context, in steps.NodePowerIn) (steps.Nod
 		return steps.NodePowerOut{PowerState: string(now)}, err
 	}
 	p := change{session: s, name: in.Name, timeout: in.Timeout, now: now, until: time.Now().Add(a.Patience)}
-	pending, err := p.bring(ctx, provision.Power(in.Target))
+	do := p.bring
+	if in.Down {
+		do = p.down
+	}
+	pending, err := do(ctx, provision.Power(in.Target))
 	return steps.NodePowerOut{PowerState: string(p.now), Pending: pending}, err
 }
 
@@ -63,6 +67,14 @@ func (c *change) bring(ctx context.Context, target provision.Power) (pending boo
 		return c.overOff(ctx, forceOff)
 	}
 	return c.to(ctx, turnOn)
+}
+
+// down does the first half of a reboot.
+func (c *change) down(ctx context.Context, _ provision.Power) (pending bool, err error) {
+	if c.node.DisablePowerOff || c.sent(turnOn) {
+		return false, nil
+	}
+	return c.to(ctx, forceOff)
 }
 
 // overOff has the node be off, unless it is, and then on. One that must not be turned off

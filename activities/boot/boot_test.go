@@ -22,7 +22,6 @@ import (
 	"holdfast.dev/activities/bmc"
 	sim "holdfast.dev/dev/bmc"
 	"holdfast.dev/dev/bmc/bmctest"
-	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/iso"
 	"holdfast.dev/internal/nodes"
@@ -313,7 +312,7 @@ func TestAnImageOfARamdiskAlone(t *testing.T) {
 	if at := nodes.ImageAt(w.url, file.Name); w.status(at) != http.StatusOK {
 		t.Error("it isn't served while the node is deployed")
 	}
-	w.owes()
+	w.Owes(operations.EffectRamdisk)
 	w.Kind = operations.NodePower
 	w.Begin()
 	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.boot_files SET operation_id = $1`, w.Fence.OperationID); err != nil {
@@ -463,35 +462,6 @@ func TestSuperseded(t *testing.T) {
 	w.untouched()
 }
 
-// owes ends the operation, which could not take its ramdisk away, and gives what is
-// owed.
-func (w *world) owes() engine.Debt {
-	w.Helper()
-	queue := steps.ConductorQueue("")
-	computetest.InTx(w.T, w.DB, func(tx store.Tx) error {
-		_, err := w.Engine.Advance(w.Context(), tx, steps.AdvanceIn{Fence: w.Fence, Step: operations.StepUndo,
-			Intend: []operations.Effect{{Kind: operations.EffectRamdisk, Ref: bmctest.Node, Host: queue}}})
-		if err != nil {
-			return err
-		}
-		_, err = w.Engine.Finish(w.Context(), tx, steps.FinishIn{Fence: w.Fence, Result: operations.ResultFailed, Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
-		return err
-	})
-	debts, err := w.Engine.Debts(w.Context(), w.DB.Pool, queue)
-	if err != nil || len(debts) != 1 {
-		w.Fatalf("%+v, %v", debts, err)
-	}
-	return debts[0]
-}
-
-// paid: nothing is owed any more.
-func (w *world) paid(d engine.Debt) {
-	w.Helper()
-	if left, err := w.Engine.Debts(w.Context(), w.DB.Pool, d.Host); err != nil || len(left) > 0 {
-		w.Errorf("%+v, %v", left, err)
-	}
-}
-
 // A ramdisk that is owed is taken away as soon as the BMC lets that be done, and the
 // node turned off; the row says so.
 func TestADebt(t *testing.T) {
@@ -501,7 +471,7 @@ func TestADebt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Machine.Put(sim.On)
-	d := w.owes()
+	d := w.Owes(operations.EffectRamdisk)
 	w.Machine.MisbehaveMedia(sim.Unavailable)
 	if err := w.activities(w.DB).Pay(t.Context(), d); !faults.Is(err, faults.Unavailable) {
 		t.Errorf("%v", err)
@@ -510,7 +480,7 @@ func TestADebt(t *testing.T) {
 	if err := w.activities(w.DB).Pay(t.Context(), d); err != nil {
 		t.Errorf("paid again: %v", err)
 	}
-	w.paid(d)
+	w.Paid(d)
 	w.untouched()
 	if n := w.Row(); w.Machine.Power() != sim.Off || n.PowerState == nil || *n.PowerState != string(provision.PowerOff) {
 		t.Errorf("%s, %+v", w.Machine.Power(), n)
@@ -533,7 +503,7 @@ func TestADebtOfANodeThatGoesOn(t *testing.T) {
 			if err := w.ramdisk(a); err != nil {
 				t.Fatal(err)
 			}
-			d := w.owes()
+			d := w.Owes(operations.EffectRamdisk)
 			w.Machine.Put(sim.On)
 			w.Begin()
 			if err := a.Pay(t.Context(), d); !faults.Is(err, faults.Unavailable) || w.Machine.Medium() == "" {
@@ -549,7 +519,7 @@ func TestADebtOfANodeThatGoesOn(t *testing.T) {
 			if err := a.Pay(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
-			w.paid(d)
+			w.Paid(d)
 			if w.Machine.Power() != sim.On || (w.Machine.Medium() != "") != c.medium {
 				t.Errorf("%s, medium %q", w.Machine.Power(), w.Machine.Medium())
 			}

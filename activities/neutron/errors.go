@@ -5,11 +5,8 @@ package neutron
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-
-	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/openstack"
@@ -54,34 +51,28 @@ func addressInvalid(a about) *faults.Error {
 
 // fault gives the meaning of a call's error; nil for nil.
 func fault(err error, a about) error {
-	var answer gophercloud.ErrUnexpectedResponseCode
+	said, answered := openstack.Refused(err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.Canceled):
 		return err
-	case !errors.As(err, &answer):
+	case !answered:
 		return faults.Wrap(err, faults.Unavailable, "NetworkServiceUnavailable", "the network service can't be reached")
 	}
-	var body struct {
-		NeutronError struct{ Type, Message string }
-	}
-	if json.Unmarshal(answer.Body, &body) != nil {
-		body.NeutronError.Message = http.StatusText(answer.Actual)
-	}
-	if meaning, ok := meanings[body.NeutronError.Type]; ok {
+	if meaning, ok := meanings[said.Type]; ok {
 		f := meaning(a)
 		f.Err = err
 		return f
 	}
-	kind, ok := kinds[answer.Actual]
+	kind, ok := kinds[said.Status]
 	if !ok {
 		return faults.Wrap(err, faults.Unavailable, "NetworkServiceUnavailable", "the network service failed")
 	}
 	if kind == faults.Unavailable {
 		return faults.Wrap(err, kind, "NeutronAdminCredentialConfigurationInvalid", "Networking client is experiencing an unauthorized exception.")
 	}
-	return faults.Wrap(err, kind, "NeutronError", "%s", body.NeutronError.Message)
+	return faults.Wrap(err, kind, "NeutronError", "%s", said.Message)
 }
 
 // kinds are those of answers without a meaning of their own. A service user

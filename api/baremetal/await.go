@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"holdfast.dev/api/rest"
@@ -25,6 +26,7 @@ var failures = map[string]faults.Kind{
 	"InvalidParameterValue": faults.Invalid, "MissingParameterValue": faults.Invalid, "UnsupportedDriverExtension": faults.Invalid,
 	"PowerStateFailure": faults.Conflict, "NodeNotInterrupted": faults.Conflict, "Cancelled": faults.Conflict, "Superseded": faults.Conflict,
 	"NoConductor": faults.Unavailable, "SubscriptionNotFound": faults.NotFound,
+	"NoFreePhysicalPorts": faults.Invalid, "VifAlreadyAttached": faults.Conflict,
 }
 
 // await waits for an operation to end, and gives what it failed with. What lasts longer
@@ -43,9 +45,12 @@ func (a *API) await(r *rest.Request, operationID string) error {
 	return nil
 }
 
-// asBMC answers what a BMC has failed with: the original's 500, with its text.
+// shown are the codes of faults of BMCs and of Neutron, which whoever asked is told of.
+var shown = []string{"RedfishError", "RedfishConnectionError", "NetworkError", "PortgroupPhysnetInconsistent"}
+
+// asBMC answers what a BMC, or Neutron, has failed with: the original's 500, with its text.
 func asBMC(err error) error {
-	if f := faults.As(err); f.Code == "RedfishError" || f.Code == "RedfishConnectionError" {
+	if f := faults.As(err); f != nil && slices.Contains(shown, f.Code) {
 		return refusal(http.StatusInternalServerError, f.Message)
 	}
 	return err

@@ -20,18 +20,23 @@ import (
 
 // provide cleans a node by the steps that are due, if any are, and makes it
 // available.
-func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) (begun, error) {
+func provide(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
 	if n.Retired {
 		return begun{}, faults.New(faults.Invalid, "NodeIsRetired", "The %s operation can't be performed on node %s because it is retired.", "providing", n.UUID)
 	}
-	due, in := a.automated(n)
+	due, in := a.automated(n, all)
 	return a.cleans(r, tx, n, due, provision.EventProvide, provision.None, operations.NodeProvide, in)
 }
 
 // automated is what a node is cleaned by without being asked for it; what one has that
-// boots its ramdisk for it, is found by the operation.
-func (a *API) automated(n *baremetal.Node) (due []provision.Step, in steps.CleanInput) {
+// boots its ramdisk for it, is found by the operation, which fails without the networks that
+// it needs.
+func (a *API) automated(n *baremetal.Node, all *asked) (due []provision.Step, in steps.CleanInput) {
 	if cleaned := n.AutomatedClean; cleaned != nil && *cleaned || cleaned == nil && a.AutomatedClean {
+		if all.networks != nil {
+			in.Refused = notValid(n, "cleaning", all.networks).Message
+			return nil, in
+		}
 		if in.Ramdisk = nodes.Ramdisk(n); in.Ramdisk {
 			return nil, in
 		}
@@ -49,7 +54,7 @@ func clean(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) 
 	if err := unheld(n); err != nil {
 		return begun{}, err
 	}
-	if err := a.mayHaveSteps(n, "cleaning", "cleaning"); err != nil {
+	if err := a.mayHaveSteps(n, "cleaning", "cleaning", all.networks); err != nil {
 		return begun{}, err
 	}
 	due, in := planned(n, all, provision.PhaseClean, wanted)
@@ -65,7 +70,7 @@ func service(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked
 	if err := mayFollow(n, operations.NodeService); err != nil {
 		return begun{}, err
 	}
-	if err := a.mayHaveSteps(n, "service", "servicing"); err != nil {
+	if err := a.mayHaveSteps(n, "service", "servicing", all.networks); err != nil {
 		return begun{}, err
 	}
 	due, in := planned(n, all, provision.PhaseService, wanted)
@@ -85,17 +90,26 @@ func quitService(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *a
 	return who, err
 }
 
-// mayHaveSteps refuses a node to which none can be done; what they are for has a name in
-// each of the two refusals.
-func (a *API) mayHaveSteps(n *baremetal.Node, operation, doing string) error {
+// mayHaveSteps refuses a node to which none can be done, its networks among the reasons;
+// what they are for has a name in each of the two refusals.
+func (a *API) mayHaveSteps(n *baremetal.Node, operation, doing string, networks error) error {
 	if n.Maintenance {
 		return faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", operation, n.UUID)
 	}
-	if err := nodes.MayBeReached(a.Secrets, n); err != nil {
-		f := faults.As(err)
-		return faults.Wrap(err, f.Kind, f.Code, "Validation of node %s for %s failed: %s", n.UUID, doing, f.Message)
+	err := nodes.MayBeReached(a.Secrets, n)
+	if err == nil {
+		err = networks
+	}
+	if err != nil {
+		return notValid(n, doing, err)
 	}
 	return nil
+}
+
+// notValid is the refusal of a node with which something is wrong.
+func notValid(n *baremetal.Node, doing string, err error) *faults.Error {
+	f := faults.As(err)
+	return faults.Wrap(err, f.Kind, f.Code, "Validation of node %s for %s failed: %s", n.UUID, doing, f.Message)
 }
 
 // planned is what is to be done of what a user asks for. What a node's interfaces don't

@@ -25,6 +25,8 @@ type asked struct {
 	disableRamdisk                        *bool
 	// image is what the caller sees of the node's image, if Glance has it.
 	image seen
+	// networks is what is wrong with those of the node that the verb needs.
+	networks error
 }
 
 func readAsked(r *rest.Request) (*asked, error) {
@@ -86,6 +88,9 @@ func (a *API) setProvision(r *rest.Request) (*rest.Response, error) {
 		return nil, err
 	}
 	if err := a.seeImage(r, all); err != nil {
+		return nil, err
+	}
+	if err := a.seeNetworks(r, all); err != nil {
 		return nil, err
 	}
 	var begun begun

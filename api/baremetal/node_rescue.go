@@ -40,7 +40,12 @@ func rescue(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked)
 	case len(password) > maxPassword:
 		return begun{}, faults.New(faults.Invalid, "ClientSideError", "The \"rescue_password\" is longer than %d bytes", maxPassword)
 	}
-	if err := a.mayRescue(n, "rescuing", "rescue", nodes.MayRescue); err != nil {
+	if err := a.mayRescue(n, "rescuing", "rescue", func(n *baremetal.Node) error {
+		if err := nodes.MayRescue(n); err != nil {
+			return err
+		}
+		return all.networks
+	}); err != nil {
 		return begun{}, err
 	}
 	who, err := a.starts(r, tx, n, provision.EventRescue, provision.None, operations.NodeRescue, nil)

@@ -15,7 +15,7 @@ import (
 
 // undeploy has a node's instance be taken away, and the node be cleaned by the steps
 // that are due. An operation that waits for the node's ramdisk gives way to it.
-func undeploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) (begun, error) {
+func undeploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
 	if n.Protected {
 		return begun{}, isProtected(n)
 	}
@@ -23,6 +23,6 @@ func undeploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked)
 		f := faults.As(err)
 		return begun{}, faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Failed to validate power driver interface. Can not delete instance. Error: %s", f.Message)
 	}
-	due, in := a.automated(n)
+	due, in := a.automated(n, all)
 	return a.cleans(r, tx, n, due, provision.EventDelete, provision.None, operations.NodeUndeploy, in)
 }

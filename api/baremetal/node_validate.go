@@ -10,6 +10,7 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store/baremetal"
 )
 
@@ -25,8 +26,15 @@ var needs = map[hardware.Interface]func(a *API, r *rest.Request, n *baremetal.No
 	hardware.Console:    func(_ *API, _ *rest.Request, n *baremetal.Node) error { return only(n, hardware.Console, "fake") },
 	hardware.Inspect:    func(_ *API, _ *rest.Request, n *baremetal.Node) error { return nodes.MayInspect(n) },
 	hardware.Management: func(a *API, _ *rest.Request, n *baremetal.Node) error { return nodes.MayManage(a.Secrets, n) },
+	hardware.Network:    func(a *API, r *rest.Request, n *baremetal.Node) error { return a.mayNetwork(r, n, steps.NetworkNone) },
 	hardware.Power:      func(a *API, _ *rest.Request, n *baremetal.Node) error { return mayHavePower(a, n) },
-	hardware.Rescue:     func(_ *API, _ *rest.Request, n *baremetal.Node) error { return nodes.MayRescue(n) },
+	hardware.Rescue: func(a *API, r *rest.Request, n *baremetal.Node) error {
+		err := nodes.MayRescue(n)
+		if err == nil && nodes.Interfaces(n)["rescue"] != nodes.RescueFake && nodes.NetworkInterface(n) == nodes.NetworkNeutron {
+			err = a.hasNetworks(r, n, steps.NetworkRescuing)
+		}
+		return err
+	},
 	hardware.Deploy: func(a *API, r *rest.Request, n *baremetal.Node) error {
 		if nodes.Interfaces(n)["deploy"] == "fake" {
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"holdfast.dev/api/rest"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store"
@@ -59,7 +60,7 @@ var ports = kind[baremetal.Port]{
 	change: (*API).changePort,
 	remove: func(a *API, r *rest.Request, tx store.Tx, p *baremetal.Port) error {
 		n, err := idle(r, tx, p.NodeUUID)
-		if err == nil && (n.ProvisionState == provision.Active || n.InstanceUUID != nil) && !n.Maintenance && vifOf(p.InternalInfo) != "" {
+		if err == nil && (n.ProvisionState == provision.Active || n.InstanceUUID != nil) && !n.Maintenance && (nodes.Bearer{Ports: []*baremetal.Port{p}}).VIF() != "" {
 			err = faults.New(faults.Conflict, "InvalidState", "Cannot delete port %s as node %s is active or has instance UUID assigned", p.UUID, n.UUID)
 		}
 		return err

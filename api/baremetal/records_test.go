@@ -71,59 +71,6 @@ func TestRecordsOfNodes(t *testing.T) {
 	}
 }
 
-func TestVIFs(t *testing.T) {
-	t.Parallel()
-	c := newCloud(t)
-	const v = "1.115"
-	id := c.enroll("alice", `{"driver": "redfish", "name": "n", "network_interface": "flat"}`)
-	c.enroll("alice", `{"driver": "redfish", "name": "off", "network_interface": "noop"}`)
-	port := func(address, more string) string {
-		got := c.ask("alice", v, "POST", "/v1/ports", fmt.Sprintf(`{"address": %q, "node_uuid": %q%s}`, address, id, more))
-		if got.status != 201 {
-			t.Fatalf("%v", got)
-		}
-		return got.body["uuid"].(string)
-	}
-	slow := port("aa:bb:cc:dd:ee:01", `, "pxe_enabled": false`)
-	boot := port("aa:bb:cc:dd:ee:02", "")
-	group := c.ask("alice", v, "POST", "/v1/portgroups", fmt.Sprintf(`{"node_uuid": %q, "name": "bond0"}`, id)).body["uuid"].(string)
-	port("aa:bb:cc:dd:ee:03", fmt.Sprintf(`, "portgroup_uuid": %q`, group))
-	attach := func(body string, status int, fault string) step {
-		return step{"alice", v, "POST", "/v1/nodes/n/vifs", body, status, fault}
-	}
-	c.play(
-		attach(`{}`, 400, "Schema error for vif: 'id' is a required property"),
-		attach(`{"id": ""}`, 400, "non-empty"),
-		attach(`{"id": "a", "port_uuid": "`+boot+`", "portgroup_uuid": "`+group+`"}`, 400, "Cannot specify both port_uuid and portgroup_uuid"),
-		attach(`{"id": "a"}`, 204, ""),
-		attach(`{"id": "a"}`, 409, "Unable to attach VIF because VIF a is already attached to Ironic Portgroup "+group),
-		attach(`{"id": "b"}`, 204, ""),
-		attach(`{"id": "c", "port_uuid": "`+boot+`"}`, 400, "Unable to attach VIF c, not enough free physical ports."),
-		attach(`{"id": "c", "port_uuid": "`+slow+`"}`, 204, ""),
-		attach(`{"id": "d"}`, 400, "Unable to attach VIF d, not enough free physical ports."),
-		step{"alice", "1.27", "GET", "/v1/nodes/n/vifs", ``, 404, ""},
-		step{"member", v, "POST", "/v1/nodes/off/vifs", `{"id": "a"}`, 204, ""},
-		step{"bob", v, "POST", "/v1/nodes/n/vifs", `{"id": "a"}`, 404, "Node n could not be found."},
-		step{"alice", v, "DELETE", "/v1/nodes/n/vifs/none", ``, 400, "Unable to detach VIF none from node " + id + " because it is not attached to it."},
-	)
-	vifs := func(node string) string {
-		return fmt.Sprint(c.ask("alice", v, "GET", "/v1/nodes/"+node+"/vifs", "").body["vifs"])
-	}
-	if got := vifs("n"); got != "[map[id:c] map[id:b] map[id:a]]" {
-		t.Errorf("%s", got)
-	}
-	if got := c.ask("alice", v, "GET", "/v1/ports/"+boot, "").body["internal_info"]; fmt.Sprint(got) != "map[tenant_vif_port_id:b]" {
-		t.Errorf("%v", got)
-	}
-	c.exec(`UPDATE baremetal.nodes SET reservation = 'conductor-1' WHERE uuid = $1`, id)
-	c.play(step{"alice", v, "DELETE", "/v1/nodes/n/vifs/b", ``, 409, "is locked by host conductor-1"})
-	c.exec(`UPDATE baremetal.nodes SET reservation = NULL WHERE uuid = $1`, id)
-	c.play(step{"alice", v, "DELETE", "/v1/nodes/n/vifs/b", ``, 204, ""})
-	if n, off := vifs("n"), vifs("off"); n != "[map[id:c] map[id:a]]" || off != "[]" {
-		t.Errorf("%s %s", n, off)
-	}
-}
-
 // A service of the project of services works with every node, of any other with none.
 func TestServices(t *testing.T) {
 	t.Parallel()

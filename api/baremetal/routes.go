@@ -14,6 +14,7 @@ import (
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/identity"
 	"holdfast.dev/internal/microversion"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
@@ -47,6 +48,10 @@ type API struct {
 	PowerTimeout, SoftPowerTimeout time.Duration
 	// Images tells of Glance's images in callers' own names; nil asks nobody.
 	Images Images
+	// Networks are those that nodes are on for their ramdisks, and Neutron has them; nil
+	// asks nobody.
+	Networks nodes.Networks
+	Neutron  Neutron
 	// AutomatedClean has nodes cleaned before they are available that don't say.
 	AutomatedClean bool
 	// MaxPageSize is the most rows on a page.
@@ -60,6 +65,11 @@ type API struct {
 // Images tells of an image as a caller sees it (internal/openstack).
 type Images interface {
 	Image(ctx context.Context, who identity.Identity, id string) (*openstack.Image, error)
+}
+
+// Neutron tells whether it has a network, in the service user's name (internal/openstack).
+type Neutron interface {
+	HasNetwork(ctx context.Context, ident, what string) error
 }
 
 // Starter starts operations after the commit.

@@ -23,9 +23,11 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/identity"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/policy"
 	"holdfast.dev/internal/secrets"
+	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 	rows "holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/testenv"
@@ -122,7 +124,8 @@ func newCloudWith(t *testing.T, ready func(*baremetal.API), types ...string) *cl
 	at, answers := &door{}, &bmcs{said: map[string]string{}}
 	seen := images{}
 	api := &baremetal.API{DB: db, Images: seen, Policy: rules, Secrets: box, Hardware: enabled, MaxPageSize: 1000,
-		Engine: engine.New(db, rows.Locks()), Starter: at, Conductors: answers, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute}
+		Engine: engine.New(db, rows.Locks()), Starter: at, Conductors: answers, PowerTimeout: time.Minute, SoftPowerTimeout: 10 * time.Minute,
+		Networks: nodes.Networks{Usual: map[steps.NodeNetwork]string{steps.NetworkCleaning: "cleaning"}}}
 	ready(api)
 	c := &cloud{t: t, db: db, door: at, box: box, bmcs: answers, images: seen}
 	c.Handler, err = rest.New(rest.Options{

@@ -78,10 +78,10 @@ func (c *cloud) writeNodes(service *bmc.Service, password string) error {
 	var nodes []map[string]any
 	for _, m := range service.Machines {
 		nodes = append(nodes, map[string]any{
-			"name": "node-" + m.ID, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "direct", "rescue_interface": "agent", "resource_class": "baremetal",
+			"name": "node-" + m.ID, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "direct", "rescue_interface": "agent", "network_interface": "noop", "resource_class": "baremetal",
 			"driver_info": map[string]any{"redfish_address": service.URL(), "redfish_system_id": "/redfish/v1/Systems/" + m.ID,
 				"redfish_username": bmcUser, "redfish_password": password, "redfish_verify_ca": service.CAFile},
-			"ports": []map[string]any{{"address": m.MAC}},
+			"ports": []map[string]any{{"address": m.MAC, "local_link_connection": map[string]any{"switch_id": "52:54:00:00:00:01", "port_id": "Ethernet" + m.ID, "switch_info": "simulated"}}},
 		})
 	}
 	text, err := json.MarshalIndent(map[string]any{"nodes": nodes}, "", "  ")

@@ -39,6 +39,7 @@ func builtOn(t *testing.T, client func(user string, args ...string) ([]byte, err
 			}
 		}
 	}
+	as("admin", "baremetal", "node", "set", node, "--network-interface", "flat")
 	id := shown("admin", "baremetal", "node", "show", node)["uuid"].(string)
 	until("the node is a hypervisor", func() bool {
 		var list []map[string]any
@@ -74,6 +75,14 @@ func builtOn(t *testing.T, client func(user string, args ...string) ([]byte, err
 	}
 	if vifs := as("admin", "baremetal", "node", "vif", "list", node, "-f", "value"); strings.TrimSpace(vifs) != ports[0]["ID"] {
 		t.Errorf("the node bears %q, not the server's port %v", vifs, ports[0]["ID"])
+	}
+	var nics []map[string]any
+	if err := json.Unmarshal([]byte(as("admin", "baremetal", "port", "list", "--node", node, "-f", "json")), &nics); err != nil || len(nics) != 1 {
+		t.Fatalf("%v, %v", nics, err)
+	}
+	bound := shown("admin", "port", "show", fmt.Sprint(ports[0]["ID"]))
+	if bound["binding_host_id"] != id || bound["binding_vnic_type"] != "baremetal" || bound["mac_address"] != nics[0]["Address"] || bound["status"] != "ACTIVE" {
+		t.Errorf("the server's port is %v, %v at %v, and the node's %v", bound["mac_address"], bound["status"], bound["binding_host_id"], nics[0]["Address"])
 	}
 	if text, err := client("demo", "server", "create", "--flavor", "baremetal", "--image", "holdfast-test", "--network", "private", "--wait", "second"); err == nil {
 		t.Errorf("a second server was built on the one node: %s", text)

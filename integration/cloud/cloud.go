@@ -227,6 +227,8 @@ func (c *Cloud) configure(over map[string]any) {
 		"conductor.callback_url":       "http://" + api + "/baremetal",
 		"baremetal.agent_networks":     loopback,
 
+		"baremetal.default_network_interface": "noop", // there may be no Neutron
+
 		"dev.hold_dir": string(c.Points),
 		"dev.static_tokens": []map[string]any{
 			{"token": UserToken, "user": aUser, "project": project, "roles": []string{"member", "reader"}},

@@ -73,6 +73,10 @@ type Baremetal struct {
 	EnabledInspectInterfaces []string `koanf:"enabled_inspect_interfaces"`
 	// EnabledFirmwareInterfaces are what their firmware may be looked at by.
 	EnabledFirmwareInterfaces []string `koanf:"enabled_firmware_interfaces"`
+	// EnabledNetworkInterfaces are what their networks may be changed by, and
+	// DefaultNetworkInterface is the one of those that don't say; empty is the best of them.
+	EnabledNetworkInterfaces []string `koanf:"enabled_network_interfaces"`
+	DefaultNetworkInterface  string   `koanf:"default_network_interface"`
 	// AgentNetworks are those in which ramdisks are reached.
 	AgentNetworks []netip.Prefix `koanf:"agent_networks"`
 	// AgentRequireTLS refuses ramdisks without TLS.
@@ -127,6 +131,24 @@ type Conductor struct {
 	// erase disks before that; 0 is never, and less is as the ramdisk says.
 	EraseDevicesPriority         int `koanf:"erase_devices_priority"`
 	EraseDevicesMetadataPriority int `koanf:"erase_devices_metadata_priority"`
+	// The networks of Neutron, by their ids or names, that nodes are on for their ramdisks,
+	// and the security groups of their ports there.
+	CleaningNetwork       string   `koanf:"cleaning_network"`
+	ProvisioningNetwork   string   `koanf:"provisioning_network"`
+	RescuingNetwork       string   `koanf:"rescuing_network"`
+	InspectionNetwork     string   `koanf:"inspection_network"`
+	ServicingNetwork      string   `koanf:"servicing_network"`
+	CleaningNetworkSG     []string `koanf:"cleaning_network_security_groups"`
+	ProvisioningNetworkSG []string `koanf:"provisioning_network_security_groups"`
+	RescuingNetworkSG     []string `koanf:"rescuing_network_security_groups"`
+	InspectionNetworkSG   []string `koanf:"inspection_network_security_groups"`
+	ServicingNetworkSG    []string `koanf:"servicing_network_security_groups"`
+	// AddAllPorts gives nodes ports there for all of their own; FailOnPortBindingFailure
+	// fails those whose ports can't be bound, and AllowDisablingPowerOff lets those have
+	// networks that are never turned off.
+	AddAllPorts              bool `koanf:"add_all_ports"`
+	FailOnPortBindingFailure bool `koanf:"fail_on_port_binding_failure"`
+	AllowDisablingPowerOff   bool `koanf:"allow_disabling_power_off"`
 }
 
 // Inspection is what is made of what ramdisks find on nodes.

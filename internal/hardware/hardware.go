@@ -53,13 +53,16 @@ type Type struct {
 type Enabled struct {
 	types []Type
 	impls map[Interface][]string
+	// usual are the implementations that nodes have which name none, where that isn't the
+	// best of the enabled ones.
+	usual map[Interface]string
 }
 
 // Enable gives what is there with the named types: the original's stock
 // implementations, of power and management those that the types prefer, and the
 // fake ones with fake-hardware. Errors: Invalid, a type that there is not.
 func Enable(names []string) (*Enabled, error) {
-	e := &Enabled{impls: map[Interface][]string{}}
+	e := &Enabled{impls: map[Interface][]string{}, usual: map[Interface]string{}}
 	for i, all := range stock {
 		e.impls[i] = slices.Clone(all)
 	}
@@ -97,6 +100,16 @@ func (e *Enabled) EnableInterfaces(i Interface, names []string) error {
 	if slices.Contains(before, fake) {
 		e.add(i, fake)
 	}
+	return nil
+}
+
+// Prefer has nodes that name none have this implementation of an interface; empty is the
+// best that is enabled. Errors: Invalid, one that isn't.
+func (e *Enabled) Prefer(i Interface, name string) error {
+	if name != "" && !slices.Contains(e.impls[i], name) {
+		return faults.New(faults.Invalid, "InvalidConfiguration", "configuration: the %s interface %q isn't enabled", i, name)
+	}
+	e.usual[i] = name
 	return nil
 }
 
@@ -140,10 +153,14 @@ func (e *Enabled) Choices(t Type, i Interface) []string {
 // Default is the implementation that a node of a type gets if it names none;
 // empty if there is none.
 func (e *Enabled) Default(t Type, i Interface) string {
-	if choices := e.Choices(t, i); len(choices) > 0 {
-		return choices[0]
+	choices := e.Choices(t, i)
+	switch usual := e.usual[i]; {
+	case usual != "" && slices.Contains(choices, usual):
+		return usual
+	case usual != "" || len(choices) == 0:
+		return ""
 	}
-	return ""
+	return choices[0]
 }
 
 // Choose gives the implementation that a node of a type has when it asks for

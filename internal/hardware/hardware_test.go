@@ -154,3 +154,22 @@ func TestEnableInterfaces(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Nodes that name none have what is preferred, where their type supports it.
+func TestPrefer(t *testing.T) {
+	t.Parallel()
+	e, err := Enable([]string{"redfish"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := e.Type("redfish")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ preferred, want string }{{"", "flat"}, {"noop", "noop"}, {"neutron", "noop"}} {
+		err := e.Prefer(Network, c.preferred)
+		if got := e.Default(kind, Network); got != c.want || faults.Is(err, faults.Invalid) != (c.preferred == "neutron") {
+			t.Errorf("%q: %s, %v", c.preferred, got, err)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/store"
+	"holdfast.dev/internal/store/baremetal"
 	"holdfast.dev/internal/store/compute"
 	"holdfast.dev/internal/store/compute/computetest"
 	"holdfast.dev/internal/testenv"
@@ -158,6 +159,48 @@ func TestLeftOvers(t *testing.T) {
 	}
 }
 
+// A port that was made for a node's ramdisk is accounted for by the node's operation or a
+// debt, one that is bound to a node by what bears it. Nodes of others are others'.
+func TestPortsOfNodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	admin, _, _ := w.cloud.Login(t, "admin")
+	port := func(more string) string {
+		return w.ports.Want(201, admin, "POST", "/v2.0/ports", `{"port":{"network_id":"`+w.network+`",`+more+`}}`).TextAt("port", "id")
+	}
+	made := func(node string) string { return port(`"device_owner":"baremetal:none","device_id":"` + node + `"`) }
+	bound := func(node string) string {
+		return port(`"binding:vnic_type":"baremetal","binding:host_id":"` + node + `"`)
+	}
+	node := func(operation bool) string {
+		id := uuid.NewString()
+		w.exec(`INSERT INTO baremetal.nodes (uuid, driver, provision_state) VALUES ($1, 'redfish', 'available')`, id)
+		if operation {
+			w.operation(id, false, operations.EffectNetwork, operations.Intended)
+			w.exec(`UPDATE baremetal.nodes SET operation_id = (SELECT id FROM engine.operations WHERE resource_id = $1) WHERE uuid = $1`, id)
+		}
+		return id
+	}
+	want := map[string]string{}
+	idle, busy, owing, foreign := node(false), node(true), node(false), uuid.NewString()
+	want[made(idle)] = "node-port-left-over: made for a ramdisk of node " + idle
+	want[bound(idle)] = "node-port-left-over: bound to node " + idle + ", which doesn't bear it"
+	w.exec(`INSERT INTO baremetal.ports (uuid, node_uuid, address, internal_info) VALUES (gen_random_uuid(), $1, '52:54:00:00:00:01', jsonb_build_object('tenant_vif_port_id', $2::text))`, idle, bound(idle))
+	w.exec(`INSERT INTO baremetal.portgroups (uuid, node_uuid, internal_info) VALUES (gen_random_uuid(), $1, jsonb_build_object('tenant_vif_port_id', $2::text))`, idle, bound(idle))
+	w.exec(`UPDATE compute.server_ports SET port_id = $2 WHERE server_id = $1`, w.server(), bound(idle))
+	made(busy)
+	bound(busy)
+	w.operation(owing, true, operations.EffectNetwork, operations.Owed)
+	made(owing)
+	made(foreign)
+	bound(foreign)
+	for range 2 {
+		if got := w.found(); !maps.Equal(got, want) {
+			t.Errorf("found\n%v\nwant\n%v", got, want)
+		}
+	}
+}
+
 // What is made or goes while the audit looks is no finding.
 func TestWhatChangesMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -178,6 +221,7 @@ func (a *answers) MarkedPorts(context.Context) ([]compute.Made, error) {
 	*a = slices.Delete(*a, 0, 1)
 	return first, nil
 }
+func (a *answers) NodePorts(context.Context) ([]baremetal.NetworkPort, error) { return nil, nil }
 func (a *answers) MarkedVolumes(ctx context.Context) ([]compute.Made, error) {
 	return a.MarkedPorts(ctx)
 }

@@ -25,3 +25,12 @@ func Ramdisk(n *baremetal.Node) bool {
 	deploy := Interfaces(n)["deploy"]
 	return deploy != "fake" && deploy != "noop"
 }
+
+// BootsByNetwork says whether a node's boot interface has it boot by its ports.
+func BootsByNetwork(n *baremetal.Node) bool {
+	switch Interfaces(n)["boot"] {
+	case "redfish-virtual-media", "redfish-https":
+		return false
+	}
+	return true
+}

@@ -56,28 +56,37 @@ func (s *Session) MarkedVolumes(ctx context.Context) ([]compute.Made, error) {
 	return marked(ctx, client, "volumes", client.ServiceURL("volumes", "detail"), url.Values{"all_tenants": {"1"}})
 }
 
-// marked reads a list page by page.
+// marked are those of a list that bear a mark.
 func marked(ctx context.Context, client *gophercloud.ServiceClient, collection, address string, query url.Values) ([]compute.Made, error) {
 	var found []compute.Made
+	err := pages(ctx, client, collection, address, query, func(one listed) string {
+		if m, ok := one.read(); ok {
+			found = append(found, m)
+		}
+		return one.ID
+	})
+	return found, err
+}
+
+// pages reads a list page by page; each is given to see, which gives its id.
+func pages[T any](ctx context.Context, client *gophercloud.ServiceClient, collection, address string, query url.Values, see func(T) (id string)) error {
 	query.Set("limit", strconv.Itoa(perPage))
 	for range maxPages {
-		var page map[string][]listed
+		var page map[string][]T
 		_, err := client.Get(ctx, address+"?"+query.Encode(), &page, nil)
 		if err != nil {
-			return nil, faults.Wrap(err, faults.Unavailable, "ServiceUnavailable", "the %s can't be listed", collection)
+			return faults.Wrap(err, faults.Unavailable, "ServiceUnavailable", "the %s can't be listed", collection)
 		}
-		all := page[collection]
-		for _, one := range all {
-			if m, ok := one.read(); ok {
-				found = append(found, m)
-			}
+		last := ""
+		for _, one := range page[collection] {
+			last = see(one)
 		}
-		if len(all) == 0 {
-			return found, nil
+		if last == "" {
+			return nil
 		}
-		query.Set("marker", all[len(all)-1].ID)
+		query.Set("marker", last)
 	}
-	return found, nil
+	return nil
 }
 
 // read says whose it is, by its mark.

@@ -77,6 +77,10 @@ const (
 	// EffectRamdisk: a node's ramdisk, the medium in its drive that it is booted from,
 	// and what the machine is told to start from. Ref is the node's id.
 	EffectRamdisk EffectKind = "ramdisk"
+	// EffectNetwork: the networks of Neutron that a node is on for the sake of its
+	// ramdisk, by ports that were made for it or by those of its instance. Ref is the
+	// node's id.
+	EffectNetwork EffectKind = "network"
 )
 
 // EffectState is how far an effect has come.

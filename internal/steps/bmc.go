@@ -38,6 +38,9 @@ type NodePowerIn struct {
 	Target string `json:"target,omitempty"`
 	// Timeout is how long the node may take to come to a state once it was asked to.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Down asks for the first half of a reboot: the node is off, unless it has been turned
+	// on again since, or is never turned off.
+	Down bool `json:"down,omitempty"`
 }
 
 // NodePowerOut is the power that the node was found with.

@@ -23,6 +23,10 @@ const (
 	InjectNMI NodeCommand = "inject_nmi"
 	// SetIndicator lights one of its lamps.
 	SetIndicator NodeCommand = "indicator"
+	// AttachVIF has one of its ports or port groups bear a port of Neutron, and DetachVIF
+	// bear it no longer. Its BMC isn't told.
+	AttachVIF NodeCommand = "attach_vif"
+	DetachVIF NodeCommand = "detach_vif"
 )
 
 // Awaited says whether the request is answered when its work is done; the work of the
@@ -49,6 +53,10 @@ type NodeCommandInput struct {
 	Component string `json:"component,omitempty"`
 	Indicator string `json:"indicator,omitempty"`
 	State     string `json:"state,omitempty"`
+	// VIF is a port of Neutron, and Port or Portgroup is what is to bear it; empty is any.
+	VIF       string `json:"vif,omitempty"`
+	Port      string `json:"port,omitempty"`
+	Portgroup string `json:"portgroup,omitempty"`
 	// Subscription is the BMC's own name of one.
 	Subscription string `json:"subscription,omitempty"`
 	// Cold has a BMC forget what it knows when it begins anew.

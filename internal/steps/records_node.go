@@ -23,6 +23,8 @@ type NodeBrief struct {
 	DeployInterface string `json:"deploy_interface,omitempty"`
 	// RescueInterface names what rescues it.
 	RescueInterface string `json:"rescue_interface,omitempty"`
+	// NetworkInterface names what changes its networks; empty is one that does nothing.
+	NetworkInterface string `json:"network_interface,omitempty"`
 	// RAIDInterface names what makes its logical disks.
 	RAIDInterface string `json:"raid_interface,omitempty"`
 	// InspectInterface names what inspects it, and Found says that it has found something.

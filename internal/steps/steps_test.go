@@ -30,6 +30,7 @@ var families = map[string]struct{ activities, caller reflect.Type }{
 	"maintenance": {reflect.TypeFor[steps.MaintenanceActivities](), reflect.TypeOf(steps.Maintenance)},
 	"agent":       {reflect.TypeFor[steps.AgentActivities](), reflect.TypeOf(steps.Agent)},
 	"boot":        {reflect.TypeFor[steps.BootActivities](), reflect.TypeOf(steps.Boot)},
+	"network":     {reflect.TypeFor[steps.NetworkActivities](), reflect.TypeOf(steps.Network)},
 	"bmc":         {reflect.TypeFor[steps.BMCActivities](), reflect.TypeOf(steps.BMC)},
 	"libvirt":     {reflect.TypeFor[steps.LibvirtActivities](), reflect.TypeOf(steps.Libvirt)},
 }

@@ -79,7 +79,7 @@ func (r *runner) takeAway() error {
 	if !holds(r.Saga, operations.EffectRamdisk) {
 		return nil
 	}
-	err := shutDown(r.Context(), r.Saga, "undo")
+	err := takeDown(r.Context(), r.Saga, "undo")
 	if err == nil {
 		return r.Step(r.work.step, withoutRamdisk(r.Saga, r.works))
 	}

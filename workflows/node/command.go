@@ -1,8 +1,9 @@
 package node
 
 // Command tells a node's BMC something that a request asks for: what the node starts
-// from, and how; a lamp; an interrupt. A node that boots in another way only once it was
-// started anew is started anew, and is off again afterwards if it was.
+// from, and how; a lamp; an interrupt; or has its ports bear a VIF. A node that boots in
+// another way only once it was started anew is started anew, and is off again afterwards
+// if it was.
 //
 //	as it was ──command──► as it was asked to be
 //	    ▲                      │ failed: who asked is told, or last_error says why
@@ -16,7 +17,8 @@ package node
 //	         cancelled, it is as it was  not
 //	finish   the same                    the row says how the node boots, if that was asked
 //
-// There is no undo: nobody asked for what was there before.
+// There is no undo: nobody asked for what was there before. A VIF that can't be bound is
+// borne by nothing.
 
 import (
 	"time"
@@ -49,6 +51,12 @@ func command(s *saga.Saga) (*steps.NodeOutcome, error) {
 		return now, err
 	}
 	if err := s.Step(operations.StepCommand, saga.Move{Host: s.Begun.Node.Conductor}); err != nil {
+		return now, err
+	}
+	if bears := vifs[asked.Command]; bears != nil {
+		if err = bears(s, steps.NetworkVIFIn{Fence: s.Fence, Ask: asked}); steps.IsSuperseded(err) {
+			return nil, err
+		}
 		return now, err
 	}
 	found, restarted, err := obeyed(s, asked)

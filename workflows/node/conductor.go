@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/workflows/saga"
 )
@@ -51,4 +52,12 @@ func origin(s *saga.Saga) string {
 		return s.Begun.Recovers.OperationID
 	}
 	return s.Fence.OperationID
+}
+
+// kindOf is what an operation is for: a recovery, what the one that was lost was for.
+func kindOf(s *saga.Saga) operations.Kind {
+	if s.Begun.Recovers != nil {
+		return s.Begun.Recovers.Kind
+	}
+	return s.Begun.Kind
 }

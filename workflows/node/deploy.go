@@ -51,7 +51,7 @@ var byDeployment = &work{
 		provision.StepDeploy:        (*runner).core,
 		provision.StepPrepareBoot:   (*runner).prepareBoot,
 		provision.StepTearDownAgent: (*runner).tearDownAgent,
-		provision.StepTenantNetwork: func(*runner) error { return nil }, // it is in them already
+		provision.StepTenantNetwork: (*runner).tenantNetwork,
 		provision.StepBootInstance:  func(r *runner) error { return bootInstance(r.Saga) },
 	},
 	last:   provision.StepBootInstance,
@@ -138,6 +138,16 @@ func (r *runner) tearDownAgent() error {
 		return nil
 	}
 	return bringTo(r.Saga, "tear-down agent", provision.PowerOff)
+}
+
+// tenantNetwork has the node be on the networks of its instance, and no longer on that of
+// the ramdisk.
+func (r *runner) tenantNetwork() error {
+	err := switchTo(r.Context(), r.Saga, steps.NetworkTenant)
+	if f := saga.Reason(err); err != nil && f.Kind != faults.Superseded && !isCancel(err) {
+		return faults.Wrap(err, f.Kind, "InstanceDeployFailure", "Error changing node %s to tenant networks after deploy. %s: %s", r.Begun.Node.ID, f.Code, f.Message)
+	}
+	return err
 }
 
 // startInstance has the node start from its disk, now and later, if that is the step that

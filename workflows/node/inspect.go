@@ -80,7 +80,7 @@ func discover(s *saga.Saga) error {
 	}
 	err := s.Step(operations.StepInspect, shown(s, provision.Inspecting))
 	if err == nil {
-		err = shutDown(s.Context(), s, "undo")
+		err = takeDown(s.Context(), s, "undo")
 	}
 	return err
 }
@@ -88,7 +88,8 @@ func discover(s *saga.Saga) error {
 // hearRamdisk boots the node's ramdisk, and waits until that has told what it finds. The
 // node is shown as waiting before it is turned on: a ramdisk is listened to from then on.
 func hearRamdisk(s *saga.Saga) error {
-	err := insertRamdisk(s, operations.StepInspect, provision.Inspecting, steps.BootRamdiskIn{Inspect: true})
+	act := ramdiskAct(s)
+	err := insertRamdisk(s, act, operations.StepInspect, provision.Inspecting, steps.BootRamdiskIn{Inspect: true})
 	if err == nil {
 		err = onConductor(s, func(ctx workflow.Context) error {
 			return steps.BMC.Expect(ctx, s.Begun.Node.Group, steps.NodeIn{Fence: s.Fence})
@@ -98,7 +99,7 @@ func hearRamdisk(s *saga.Saga) error {
 		err = s.Step(operations.StepInspect, shown(s, provision.InspectWait))
 	}
 	if err == nil {
-		err = bringTo(s, ramdiskAct(s), provision.PowerReboot)
+		err = bringTo(s, act, provision.PowerReboot)
 	}
 	if err == nil {
 		err = await(s, provision.InspectWait, "the ramdisk tells what it finds", func(n steps.NodeBrief) bool { return n.Found })

@@ -197,6 +197,30 @@ func unrescuing(change ...func(*world)) func() *world {
 	return moving(operations.NodeUnrescue, provision.Unrescuing, append([]func(*world){func(w *world) { w.power, w.ramdisk, w.entered = provision.PowerOn, true, true }}, change...)...)
 }
 
+// wired is a node that is on networks of Neutron: those of its instance, if it has one.
+func wired(w *world) {
+	w.networks, w.at = "neutron", steps.NetworkNone
+	switch w.Kind {
+	case operations.NodeRebuild, operations.NodeUndeploy, operations.NodeRescue, operations.NodeUnrescue, operations.NodeService:
+		w.at = steps.NetworkTenant
+	}
+	w.began = w.at
+}
+
+// bootedThere is booted, on the network that the ramdisk has for that.
+func bootedThere(w *world) {
+	wired(w)
+	booted(w)
+	w.at = networkOf(w)
+	w.Effects[0].Seq = 2
+	w.Effects = append([]operations.Effect{{Seq: 1, Kind: operations.EffectNetwork, Ref: "n", Host: steps.ConductorQueue("g"), Attempt: 1, State: operations.Intended}}, w.Effects...)
+}
+
+// unplugged has Neutron take its time, and refusing refuse a network.
+func unplugged(w *world) { w.unplugged = 2 }
+
+func refusing(to steps.NodeNetwork) func(*world) { return func(w *world) { w.refused = to } }
+
 func pretended(w *world) { w.rescues = fakeRescue }
 
 // booted is a node whose lost operation has booted its ramdisk.
@@ -378,6 +402,33 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "failed to service", World: servicing(by("a"), broken), Ends: "failed, service failed, service failure: Node n failed step vendor.a: it can't work"},
 	{Name: "lost when it was serviced", World: moving(operations.NodeService, provision.ServiceWait, from("a"), asked, lostAt(operations.StepService)),
 		Ends: "done, service failed: The service was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "told to bear a VIF", World: commanding(steps.AttachVIF), Ends: "done [attach_vif]"},
+	{Name: "told to bear a VIF that can't be bound", World: commanding(steps.AttachVIF, broken), Ends: "failed: it can't work"},
+	{Name: "told to bear a VIF no longer", World: commanding(steps.DetachVIF), Ends: "done [detach_vif]"},
+	{Name: "lost when it was told to bear a VIF", World: commanding(steps.AttachVIF, lostAt(operations.StepCommand)), Ends: "done [attach_vif]"},
+	{Name: "deployed on networks", World: deploying(wired, unplugged), Ends: "done, power on, active [early write_image late]"},
+	{Name: "deployed on networks by a ramdisk that starts anew", World: deploying(wired, through("deploy", "early!", "write_image", "prepare_instance_boot", "tear_down_agent", "switch_to_tenant_network", "boot_instance")),
+		Ends: "done, power on, active [early write_image]"},
+	{Name: "deployed on a network that isn't there", World: deploying(wired, refusing(steps.NetworkProvisioning)), Ends: "failed, deploy failed: Deploy step deploy.deploy failed: it can't work."},
+	{Name: "deployed for an instance that has no network", World: deploying(wired, refusing(steps.NetworkTenant)),
+		Ends: "failed, deploy failed [early write_image late]: Error changing node n to tenant networks after deploy. Bad: it can't work"},
+	{Name: "lost when it was deployed on networks", World: deploying(bootedThere, lostAt(operations.StepDeploy)),
+		Ends: "done, deploy failed: The deploy was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "rebuilt on networks", World: rebuilding(wired), Ends: "done, power on, active [early write_image late]"},
+	{Name: "undeployed from networks", World: undeploying(wired, from("a?", "b")), Ends: "done, available [a b]"},
+	{Name: "undeployed from networks with a BMC that says nothing", World: undeploying(wired, blind), Ends: "failed, error: Failed to tear down: it can't work"},
+	{Name: "inspected on a network", World: discovering(wired), Ends: "done, manageable [settled]"},
+	{Name: "provided on a network", World: moving(operations.NodeProvide, provision.Cleaning, wired, from("a!", "bmc", "b")), Ends: "done, available [a bmc b]"},
+	{Name: "cleaned on a network by a ramdisk that fails", World: moving(operations.NodeProvide, provision.Cleaning, wired, from("a"), func(w *world) { w.refuses = "clean/0 deploy.a" }),
+		Ends: "failed, clean failed, clean failure: Agent returned error for clean step deploy.a on node n : it can't work."},
+	{Name: "rescued on networks", World: rescuing(wired), Ends: "done, power on, rescue"},
+	{Name: "rescued on networks by a ramdisk that won't", World: rescuing(wired, func(w *world) { w.refuses = "rescue" }), Ends: "failed, rescue failed: Failed to rescue: it can't work"},
+	{Name: "unrescued on networks", World: unrescuing(wired), Ends: "done, power on, active"},
+	{Name: "serviced on networks", World: servicing(wired, from("a?", "bmc", "b")), Ends: "done, power on, active [a bmc b]"},
+	{Name: "serviced on networks by a ramdisk that fails", World: servicing(wired, from("a"), func(w *world) { w.refuses = "service/0 deploy.a" }),
+		Ends: "failed, service failed, service failure: Agent returned error for service step deploy.a on node n : it can't work."},
+	{Name: "lost when it was serviced on networks", World: moving(operations.NodeService, provision.ServiceWait, from("a"), asked, bootedThere, lostAt(operations.StepService)),
+		Ends: "done, service failed: The service was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "lost when its instance was started again", World: servicing(from("a"), asked, lostAt(operations.StepStart)), Ends: "done, power on, active"},
 }
 
@@ -412,7 +463,7 @@ func allowed(w *world, s workflowtest.Strike, step, _, end string) bool {
 	if strings.HasPrefix(s.Name, "the workflow is lost") && w.refuses != "" && end == "failed, rescue failed: Failed to rescue: the ramdisk was turned off" {
 		return true
 	}
-	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.")
+	conductors := strings.HasPrefix(step, "bmc.") || strings.HasPrefix(step, "boot.") || strings.HasPrefix(step, "agent.") || strings.HasPrefix(step, "network.")
 	owed := slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.State == operations.Owed })
 	return conductors && s.Times != 3 && (strings.HasPrefix(end, "failed") || owed)
 }

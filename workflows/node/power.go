@@ -85,7 +85,11 @@ func changePower(s *saga.Saga, name string, asked steps.NodePowerInput) (steps.N
 
 // changePowerIn is changePower on a context of its own.
 func changePowerIn(ctx workflow.Context, s *saga.Saga, name string, asked steps.NodePowerInput) (found steps.NodePowerOut, err error) {
-	in := steps.NodePowerIn{Fence: s.Fence, Of: origin(s), Name: name, Target: asked.Target, Timeout: asked.Timeout}
+	return powered(ctx, s, steps.NodePowerIn{Fence: s.Fence, Of: origin(s), Name: name, Target: asked.Target, Timeout: asked.Timeout})
+}
+
+// powered calls the step with what it is told until it isn't pending.
+func powered(ctx workflow.Context, s *saga.Saga, in steps.NodePowerIn) (found steps.NodePowerOut, err error) {
 	for {
 		err = conducted(ctx, func(ctx workflow.Context) (err error) {
 			found, err = steps.BMC.Power(ctx, s.Begun.Node.Group, in)

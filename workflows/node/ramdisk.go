@@ -17,6 +17,7 @@ import (
 // undos are how the effects of operations on nodes are taken back.
 var undos = map[operations.EffectKind]saga.Undo{
 	operations.EffectRamdisk: clearRamdisk,
+	operations.EffectNetwork: leaveNetwork,
 }
 
 // changeTime is how long a node may take to come to another power.
@@ -30,7 +31,7 @@ func bootRamdisk(s *saga.Saga, step string, works, waits provision.State, in ste
 
 // bootRamdiskAs is that as an act of a name.
 func bootRamdiskAs(s *saga.Saga, act, step string, works, waits provision.State, in steps.BootRamdiskIn) error {
-	err := insertRamdisk(s, step, works, in)
+	err := insertRamdisk(s, act, step, works, in)
 	if err == nil {
 		err = bringTo(s, act, provision.PowerReboot)
 	}
@@ -46,14 +47,19 @@ func bootRamdiskAs(s *saga.Saga, act, step string, works, waits provision.State,
 	return err
 }
 
-// insertRamdisk has the node start its ramdisk when it is turned on.
-func insertRamdisk(s *saga.Saga, step string, works provision.State, in steps.BootRamdiskIn) error {
+// insertRamdisk has the node start its ramdisk when it is turned on by an act of a name, on
+// the network that the ramdisk has for the step.
+func insertRamdisk(s *saga.Saga, act, step string, works provision.State, in steps.BootRamdiskIn) error {
 	in.Fence = s.Fence
 	move := shown(s, works)
+	move.Intend = networkEffect(s)
 	if !holds(s, operations.EffectRamdisk) {
-		move.Intend = []operations.Effect{{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID, Host: steps.ConductorQueue(s.Begun.Node.Group)}}
+		move.Intend = append(move.Intend, operations.Effect{Kind: operations.EffectRamdisk, Ref: s.Begun.Node.ID, Host: steps.ConductorQueue(s.Begun.Node.Group)})
 	}
 	if err := s.Step(step, move); err != nil {
+		return err
+	}
+	if err := rewire(s.Context(), s, act, ramdiskNetworks[step]); err != nil {
 		return err
 	}
 	return onConductor(s, func(ctx workflow.Context) error {
@@ -79,11 +85,12 @@ func holds(s *saga.Saga, kind operations.EffectKind) bool {
 	return false
 }
 
-// withoutRamdisk is a step that begins in a state when the ramdisk is gone.
+// withoutRamdisk is a step that begins in a state when the ramdisk is gone, and the node on
+// no network for its sake.
 func withoutRamdisk(s *saga.Saga, state provision.State) saga.Move {
 	move := shown(s, state)
 	for _, e := range s.Ledger() {
-		if e.Kind == operations.EffectRamdisk && e.Open() {
+		if (e.Kind == operations.EffectRamdisk || e.Kind == operations.EffectNetwork) && e.Open() {
 			move.Settle = append(move.Settle, steps.Settlement{Seq: e.Seq, State: operations.Undone})
 		}
 	}
@@ -96,14 +103,21 @@ func bringTo(s *saga.Saga, name string, target provision.Power) error {
 	return err
 }
 
-// fromDisk has the node start from its disk, now and later, under the step start in a
-// working state of the node; nothing of a ramdisk is left.
+// fromDisk has the node start from its disk, now and later, on the networks of its instance,
+// under the step start in a working state of the node; nothing of a ramdisk is left.
 func fromDisk(s *saga.Saga, works provision.State) error {
-	if err := s.Step(operations.StepStart, shown(s, works)); err != nil {
+	err := s.Step(operations.StepStart, shown(s, works))
+	if err == nil {
+		err = rewire(s.Context(), s, instanceAct, steps.NetworkTenant)
+	}
+	if err != nil {
 		return err
 	}
 	return bootInstance(s)
 }
+
+// instanceAct names the start of the instance.
+const instanceAct = "instance"
 
 // bootInstance does that under the step that the story is in.
 func bootInstance(s *saga.Saga) error {
@@ -111,7 +125,7 @@ func bootInstance(s *saga.Saga) error {
 		return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence, Disk: true})
 	})
 	if err == nil {
-		err = bringTo(s, "instance", provision.PowerReboot)
+		err = bringTo(s, instanceAct, provision.PowerReboot)
 	}
 	return err
 }
@@ -207,17 +221,21 @@ func agentLost(state steps.AgentState) error {
 // is in its drive, and nothing is served for it. One that was serviced runs its instance
 // again.
 func clearRamdisk(ctx workflow.Context, s *saga.Saga, _ operations.Effect) error {
-	kind := s.Begun.Kind
-	if s.Begun.Recovers != nil {
-		kind = s.Begun.Recovers.Kind
-	}
-	if kind == operations.NodeService {
+	if kindOf(s) == operations.NodeService {
 		return putBack(ctx, s)
 	}
 	return shutDown(ctx, s, "undo")
 }
 
-// shutDown is that, as an act of a name.
+// takeDown is that, as an act of a name, and the node is on no network afterwards.
+func takeDown(ctx workflow.Context, s *saga.Saga, name string) error {
+	if err := shutDown(ctx, s, name); err != nil {
+		return err
+	}
+	return switchTo(ctx, s, steps.NetworkNone)
+}
+
+// shutDown is that without a word on networks.
 func shutDown(ctx workflow.Context, s *saga.Saga, name string) error {
 	return shutDownTo(ctx, s, name, steps.BootClearIn{Fence: s.Fence})
 }

@@ -73,6 +73,9 @@ func enter(s *saga.Saga) (*steps.NodeOutcome, error) {
 			return steps.Boot.Clear(ctx, s.Begun.Node.Group, steps.BootClearIn{Fence: s.Fence, PowerState: string(provision.PowerOn)})
 		})
 	}
+	if err == nil {
+		err = switchTo(s.Context(), s, steps.NetworkTenant)
+	}
 	if err != nil {
 		return nil, rescueFault(err, "Failed to rescue: %s")
 	}

@@ -92,12 +92,16 @@ func putBack(ctx workflow.Context, s *saga.Saga) error {
 	if now.Awaited {
 		return shutDown(ctx, s, "undo")
 	}
+	const act = "undo instance"
+	if err := rewire(ctx, s, act, steps.NetworkTenant); err != nil {
+		return err
+	}
 	in := steps.BootClearIn{Fence: s.Fence, Disk: true}
 	leave := func(ctx workflow.Context) error { return steps.Boot.Clear(ctx, s.Begun.Node.Group, in) }
 	if err := conducted(ctx, leave); err != nil {
 		return err
 	}
-	found, err := changePowerIn(ctx, s, "undo instance", steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime})
+	found, err := changePowerIn(ctx, s, act, steps.NodePowerInput{Target: string(provision.PowerReboot), Timeout: changeTime})
 	if err != nil {
 		return err
 	}

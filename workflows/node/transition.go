@@ -117,12 +117,8 @@ var stepped = []operations.Kind{operations.NodeProvide, operations.NodeClean, op
 // anew ends a run whose history has grown long, for another to go on from the node's row
 // and the ledger, as one does that is started from nothing.
 func anew(s *saga.Saga) error {
-	kind := s.Begun.Kind
-	if s.Begun.Recovers != nil {
-		kind = s.Begun.Recovers.Kind
-	}
 	info := workflow.GetInfo(s.Context())
-	if !slices.Contains(stepped, kind) || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < longHistory {
+	if !slices.Contains(stepped, kindOf(s)) || !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < longHistory {
 		return nil
 	}
 	return workflow.NewContinueAsNewError(s.Context(), string(s.Begun.Kind), steps.Ref{OperationID: s.Fence.OperationID})

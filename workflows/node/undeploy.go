@@ -51,7 +51,7 @@ func undeploy(s *saga.Saga) (*steps.NodeOutcome, error) {
 		} else if err != nil {
 			return failedAsSeen(s), tearDownFault(err)
 		}
-		if err := s.Step(operations.StepClean, shown(s, provision.Cleaning)); err != nil {
+		if err := s.Step(operations.StepClean, withoutRamdisk(s, provision.Cleaning)); err != nil {
 			return failed(), err
 		}
 	}
@@ -71,12 +71,17 @@ func undeploy(s *saga.Saga) (*steps.NodeOutcome, error) {
 
 // tearDown ends the node's instance.
 func tearDown(s *saga.Saga) error {
-	err := s.Step(operations.StepTearDown, shown(s, provision.Deleting))
+	move := shown(s, provision.Deleting)
+	move.Intend = networkEffect(s)
+	err := s.Step(operations.StepTearDown, move)
 	if err != nil {
 		return err
 	}
 	if s.Begun.Node.DeployInterface != fakeDeploy {
 		err = shutDown(s.Context(), s, "tear-down")
+	}
+	if err == nil {
+		err = switchTo(s.Context(), s, steps.NetworkNone)
 	}
 	gone := onConductor(s, func(ctx workflow.Context) error {
 		return steps.Boot.Vacate(ctx, s.Begun.Node.Group, steps.NodeIn{Fence: s.Fence})

@@ -75,6 +75,14 @@ type world struct {
 	// late says that a BMC has been waited for that did something late.
 	late bool
 
+	// networks is by what the machine's networks are changed, empty by nothing; at is the one
+	// that it is on, and began the one that it was on. Unplugged is how often Neutron asks for
+	// more time, and refused what it refuses.
+	networks  string
+	at, began steps.NodeNetwork
+	unplugged int
+	refused   steps.NodeNetwork
+
 	outcome *steps.NodeOutcome
 	// shown is the power that the row says: the machine's, before the operation begins.
 	shown *provision.Power
@@ -93,7 +101,7 @@ func (w *world) Brief(out *steps.BeginOut) {
 		w.shown = new(w.power)
 	}
 	out.Node = &steps.NodeBrief{ID: "n", Group: "g", Conductor: "c", PowerState: string(*w.shown), Steps: w.steps, StepIndex: w.index, DeployInterface: w.deploys,
-		InspectInterface: w.inspects, RescueInterface: w.rescues, RAIDInterface: "redfish", Found: w.found, Retired: w.retired, StepsBegun: w.begun, Rebooting: w.rebooting, Awaited: w.awaited}
+		InspectInterface: w.inspects, RescueInterface: w.rescues, NetworkInterface: w.networks, RAIDInterface: "redfish", Found: w.found, Retired: w.retired, StepsBegun: w.begun, Rebooting: w.rebooting, Awaited: w.awaited}
 	if w.ramdisk && !w.silent {
 		out.Node.RamdiskHeard = workflowtest.Epoch
 	}
@@ -160,7 +168,7 @@ func (w *world) Publish(in steps.FinishIn) {
 }
 
 func (w *world) Families() map[string]any {
-	return map[string]any{"bmc": bmc{w}, "boot": boot{w}, "agent": agent{w}}
+	return map[string]any{"bmc": bmc{w}, "boot": boot{w}, "agent": agent{w}, "network": network{w}}
 }
 
 type bmc struct{ w *world }
@@ -181,6 +189,12 @@ func (b bmc) Power(_ context.Context, in steps.NodePowerIn) (steps.NodePowerOut,
 			return out, errBad
 		}
 		act, target := in.Of+" "+in.Name, provision.Power(in.Target).Target()
+		if in.Down {
+			if !w.sent[act] { // it is on again otherwise
+				w.power, w.ramdisk = provision.PowerOff, false
+			}
+			return steps.NodePowerOut{PowerState: string(w.power)}, nil
+		}
 		if w.sent[act] && w.power != target && w.restarts > 0 && len(w.plan) > 0 {
 			return out, errBad // what has led there once isn't sent again
 		}
@@ -265,6 +279,9 @@ func (b boot) Ramdisk(_ context.Context, in steps.BootRamdiskIn) (struct{}, erro
 		}
 		if inspects := w.Kind == operations.NodeInspect; in.Inspect != inspects {
 			w.Broke("a ramdisk is booted that inspects: %t", in.Inspect)
+		}
+		if w.networks != "" && w.at != networkOf(w) {
+			w.Broke("a ramdisk is booted on the network %s", w.at)
 		}
 		w.medium = true
 		return out, nil
@@ -371,6 +388,86 @@ func (a agent) Settle(_ context.Context, in steps.NodeIn) (struct{}, error) {
 	})
 }
 
+// network is what the machine is on.
+type network struct{ w *world }
+
+// networkOf is where a world's ramdisk is to be.
+func networkOf(w *world) steps.NodeNetwork {
+	kind := w.Kind
+	if w.Recovers != nil {
+		kind = w.Recovers.Kind
+	}
+	if on := map[operations.Kind]steps.NodeNetwork{operations.NodeDeploy: steps.NetworkProvisioning, operations.NodeRebuild: steps.NetworkProvisioning,
+		operations.NodeRescue: steps.NetworkRescuing, operations.NodeInspect: steps.NetworkInspection, operations.NodeService: steps.NetworkServicing}[kind]; on != "" {
+		return on
+	}
+	return steps.NetworkCleaning
+}
+
+func (n network) Switch(_ context.Context, in steps.NetworkIn) (steps.NetworkOut, error) {
+	w := n.w
+	return workflowtest.Fenced(w, "network.Switch", in.Fence, func() (out steps.NetworkOut, err error) {
+		has := func(kind operations.EffectKind, is func(operations.Effect) bool) bool {
+			return slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.Kind == kind && is(e) })
+		}
+		owed := has(operations.EffectRamdisk, func(e operations.Effect) bool { return e.State == operations.Owed })
+		switch {
+		case w.networks == "":
+			w.Broke("the networks of a machine are changed that has none")
+		case in.To == w.refused:
+			return out, errBad
+		case in.To == networkOf(w) && !has(operations.EffectNetwork, operations.Effect.Open):
+			w.Broke("it is on the network %s before its line was written", in.To)
+		case w.at != in.To && in.To != steps.NetworkNone && w.power == provision.PowerOn && !w.entered && !w.broken && !owed:
+			w.Broke("it comes from %s to %s while it is on", w.at, in.To)
+		}
+		if w.at = in.To; w.unplugged > 0 {
+			w.unplugged--
+			return steps.NetworkOut{Pending: true, Port: "p"}, nil
+		}
+		return out, nil
+	})
+}
+
+func (n network) Attach(_ context.Context, in steps.NetworkVIFIn) (struct{}, error) {
+	w := n.w
+	return workflowtest.Fenced(w, "network.Attach", in.Fence, func() (out struct{}, err error) {
+		if w.obeyed = []steps.NodeCommand{steps.AttachVIF}; w.broken { // which is found late
+			err = errBad
+		}
+		return out, err
+	})
+}
+
+func (n network) Detach(_ context.Context, in steps.NetworkVIFIn) (struct{}, error) {
+	w := n.w
+	return workflowtest.Fenced(w, "network.Detach", in.Fence, func() (out struct{}, err error) {
+		if w.obeyed = nil; in.Ask.Command == steps.DetachVIF {
+			w.obeyed = []steps.NodeCommand{steps.DetachVIF}
+		}
+		return out, nil
+	})
+}
+
+// checkNetwork: a machine is on the networks of its instance, or on none, unless that is
+// owed; one whose network was not to be changed is where it was.
+func (w *world) checkNetwork(t *testing.T) {
+	t.Helper()
+	want, owed := w.began, w.was.State == provision.UnrescueFailed || services(w) && w.awaited
+	for _, e := range w.Effects {
+		if e.Kind == operations.EffectNetwork {
+			want, owed = steps.NetworkNone, owed || e.State == operations.Owed
+		}
+	}
+	switch w.was.State {
+	case provision.Active, provision.Rescue, provision.ServiceFailed:
+		want = steps.NetworkTenant
+	}
+	if w.at != want && !owed {
+		t.Errorf("it is on the network %s, not %s: %s", w.at, want, w)
+	}
+}
+
 // CleanStep is done once or many times.
 func (b bmc) CleanStep(_ context.Context, in steps.CleanStepIn) (steps.CleanStepOut, error) {
 	w := b.w
@@ -411,6 +508,9 @@ func (w *world) Check(t *testing.T) {
 	if info, _ := provision.Lookup(w.was.State); w.was.State.Transient() || info.Class == provision.Held {
 		t.Errorf("the operation is over, and the node is in %q", w.was.State)
 	}
+	if w.networks != "" {
+		w.checkNetwork(t)
+	}
 	if w.medium {
 		for _, e := range w.Effects {
 			if e.Kind == operations.EffectRamdisk && (e.State != operations.Owed || e.Host != steps.ConductorQueue("g")) {
@@ -418,8 +518,10 @@ func (w *world) Check(t *testing.T) {
 			}
 		}
 	}
-	if services(w) && !w.awaited && slices.ContainsFunc(w.Effects, func(e operations.Effect) bool { return e.State == operations.Undone }) &&
-		(!w.disk || w.power != provision.PowerOn) {
+	gone := slices.ContainsFunc(w.Effects, func(e operations.Effect) bool {
+		return e.Kind == operations.EffectRamdisk && e.State == operations.Undone
+	})
+	if services(w) && !w.awaited && gone && (!w.disk || w.power != provision.PowerOn) {
 		t.Errorf("the ramdisk is gone, and the instance doesn't run: %s", w)
 	}
 	if w.was.State == provision.Rescue && w.rescues == "" && !w.entered {

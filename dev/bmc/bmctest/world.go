@@ -95,6 +95,35 @@ func (w *World) Begin() {
 	})
 }
 
+// Owes ends the operation, which could not take an effect on the node away, and gives what
+// is owed.
+func (w *World) Owes(kind operations.EffectKind) engine.Debt {
+	w.Helper()
+	queue := steps.ConductorQueue("")
+	computetest.InTx(w.T, w.DB, func(tx store.Tx) error {
+		_, err := w.Engine.Advance(w.Context(), tx, steps.AdvanceIn{Fence: w.Fence, Step: operations.StepUndo,
+			Intend: []operations.Effect{{Kind: kind, Ref: w.Node.UUID, Host: queue}}})
+		if err != nil {
+			return err
+		}
+		_, err = w.Engine.Finish(w.Context(), tx, steps.FinishIn{Fence: w.Fence, Result: operations.ResultFailed, Settle: []steps.Settlement{{Seq: 1, State: operations.Owed}}})
+		return err
+	})
+	debts, err := w.Engine.Debts(w.Context(), w.DB.Pool, queue)
+	if err != nil || len(debts) != 1 {
+		w.Fatalf("%+v, %v", debts, err)
+	}
+	return debts[0]
+}
+
+// Paid fails the test if something is owed still.
+func (w *World) Paid(d engine.Debt) {
+	w.Helper()
+	if left, err := w.Engine.Debts(w.Context(), w.DB.Pool, d.Host); err != nil || len(left) > 0 {
+		w.Errorf("%+v, %v", left, err)
+	}
+}
+
 // Row is the node as its row is now.
 func (w *World) Row() *baremetal.Node {
 	w.Helper()

@@ -137,7 +137,7 @@ var ports = &kind{
 		both("name", "", text(longText)),
 		needed("network_id", isUUID),
 		both("admin_state_up", true, boolean),
-		attribute{name: "mac_address", post: true, put: true, fallback: none, check: macAddress},
+		attribute{name: "mac_address", post: true, put: true, fallback: none, check: orNull(macAddress)},
 		both("fixed_ips", none, fixedIPs),
 		both("device_id", "", text(longText)),
 		both("device_owner", "", text(longText)),

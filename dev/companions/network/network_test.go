@@ -376,6 +376,11 @@ func TestBindingAndEvents(t *testing.T) {
 	c.Want(404, "admin", "GET", bindings+"/one", "")
 	c.Want(200, "admin", "PUT", "/v2.0/ports/"+portID, `{"port":{"binding:host_id":""}}`)
 	hears("network-vif-unplugged", true)
+	mac := bound.At("port", "mac_address")
+	if got := c.Want(200, "admin", "PUT", "/v2.0/ports/"+portID, `{"port":{"mac_address":null}}`).At("port", "mac_address"); got == mac || got == nil {
+		t.Errorf("of %v it is %v", mac, got)
+	}
+	hears("network-changed", false)
 	c.Want(200, "admin", "PUT", "/v2.0/ports/"+portID, `{"port":{"binding:host_id":"one","mac_address":"52:54:00:00:00:01"}}`)
 	hears("network-vif-plugged", true)
 	hears("network-changed", false)

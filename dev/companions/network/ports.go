@@ -61,6 +61,9 @@ func updatePort(ctx context.Context, c *change, before, given, after document) e
 	if err := c.mayChoose(network, given, "update_port"); err != nil {
 		return err
 	}
+	if _, asked := given["mac_address"]; asked && !given.has("mac_address") {
+		after["mac_address"] = newMAC()
+	}
 	if mac := after.text("mac_address"); mac != before.text("mac_address") {
 		if before.text("binding:host_id") != "" && after.text("binding:host_id") != "" {
 			return conflict("PortBound", "Unable to complete operation on port %s, port is already bound, port type: %s, old_mac %s, new_mac %s.",

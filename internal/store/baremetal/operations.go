@@ -59,6 +59,9 @@ func Brief(ctx context.Context, q store.Queryer, id string) (*steps.NodeBrief, e
 	if n.InspectInterface != nil {
 		b.InspectInterface = *n.InspectInterface
 	}
+	if n.NetworkInterface != nil && *n.NetworkInterface != "noop" {
+		b.NetworkInterface = *n.NetworkInterface
+	}
 	if n.RAIDInterface != nil {
 		b.RAIDInterface = *n.RAIDInterface
 	}

@@ -113,3 +113,28 @@ func SetNetworkOfGroup(ctx context.Context, tx store.Tx, uuid, network string) e
 	_, err := tx.Exec(ctx, `UPDATE baremetal.portgroups SET physical_network = $2, updated_at = now() WHERE uuid = $1`, uuid, network)
 	return store.Translate(err)
 }
+
+// NotePort has a port's internal_info have some words, and not those that are empty, and
+// NotePortgroup a port group's, for who has checked the fence.
+func NotePort(ctx context.Context, tx store.Tx, uuid string, words map[string]string) error {
+	return note(ctx, tx, "ports", uuid, words)
+}
+
+// NotePortgroup is that.
+func NotePortgroup(ctx context.Context, tx store.Tx, uuid string, words map[string]string) error {
+	return note(ctx, tx, "portgroups", uuid, words)
+}
+
+func note(ctx context.Context, tx store.Tx, table, uuid string, words map[string]string) error {
+	kept, gone := map[string]string{}, []string{}
+	for key, value := range words {
+		if value == "" {
+			gone = append(gone, key)
+		} else {
+			kept[key] = value
+		}
+	}
+	_, err := tx.Exec(ctx, `UPDATE baremetal.`+table+` SET internal_info = internal_info - $2::text[] || $3::jsonb, updated_at = now()
+		WHERE uuid = $1 AND internal_info IS DISTINCT FROM internal_info - $2::text[] || $3::jsonb`, uuid, gone, kept)
+	return store.Translate(err)
+}
