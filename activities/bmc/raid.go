@@ -218,8 +218,7 @@ func (s *session) makeRAID(ctx context.Context, c cleaning, target json.RawMessa
 func (s *session) make(ctx context.Context, d *redfish, c cleaning, all []*storage, wanted []raid.Disk) (effect steps.Effect, err error) {
 	taken, busy := map[string]bool{}, map[string]bool{}
 	for i, disk := range wanted {
-		at := slices.IndexFunc(all, func(st *storage) bool { return st.at[disk.Drives[0]] != "" })
-		st := all[at]
+		st := all[slices.IndexFunc(all, func(st *storage) bool { return st.id == disk.Controller })]
 		if st.has(disk, taken) || busy[st.id] {
 			continue
 		}

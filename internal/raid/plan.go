@@ -71,8 +71,13 @@ func span(name string) level {
 // stripe is in what pieces drives are given away.
 const stripe = 64 << 20
 
-// free is how much of each drive is left, by its id.
-type free map[string]int64
+// place tells a drive from all others: its id is its controller's alone.
+type place struct{ controller, id string }
+
+func (d Drive) place() place { return place{d.Controller, d.ID} }
+
+// free is how much of each drive is left.
+type free map[place]int64
 
 // take gives parts of drives to a logical disk that is made of them. Errors: Invalid, they
 // don't make it.
@@ -93,9 +98,9 @@ func (f free) take(d Disk, drives []Drive) error {
 	if n <= overhead {
 		return failed("The number of physical drives (%d) is too few for the required number of overhead drives (%d)", n, overhead)
 	}
-	least := f[drives[0].ID]
+	least := f[drives[0].place()]
 	for _, drive := range drives {
-		least = min(least, f[drive.ID])
+		least = min(least, f[drive.place()])
 	}
 	data := int64(n - overhead)
 	most, size := least/stripe*stripe*data, d.Bytes
@@ -109,10 +114,10 @@ func (f free) take(d Disk, drives []Drive) error {
 	}
 	each := ceil(ceil(size, stripe), data) * stripe
 	for _, drive := range drives {
-		if f[drive.ID] < each {
-			return failed("The free space of a disk (%d bytes) is not enough for the per-disk size of the logical disk (%d bytes)", f[drive.ID], each)
+		if f[drive.place()] < each {
+			return failed("The free space of a disk (%d bytes) is not enough for the per-disk size of the logical disk (%d bytes)", f[drive.place()], each)
 		}
-		f[drive.ID] -= each
+		f[drive.place()] -= each
 	}
 	return nil
 }
@@ -127,31 +132,54 @@ type kind struct {
 
 func (d Drive) kind() kind { return kind{d.Controller, d.Media, d.Protocol, d.Bytes} }
 
+// maxTries bounds in how many ways logical disks are tried to be made: those of each
+// multiply those of all others.
+const maxTries = 10_000
+
 // planner chooses drives.
 type planner struct {
 	// open are those that may be chosen.
 	open []Drive
+	// tries is how many ways have been tried.
+	tries int
+}
+
+// named are the drives that a logical disk names: those of its controller that have these
+// ids, or of the only one that has all of them.
+func (d Disk) named(drives []Drive) []Drive {
+	all, of := []Drive{}, map[string][]Drive{}
+	for _, drive := range drives {
+		if slices.Contains(d.Drives, drive.ID) {
+			all = append(all, drive)
+			of[drive.Controller] = append(of[drive.Controller], drive)
+		}
+	}
+	if own := of[d.Controller]; own != nil {
+		return own
+	}
+	whole := slices.DeleteFunc(slices.Collect(maps.Values(of)), func(some []Drive) bool { return len(some) < len(d.Drives) })
+	if len(whole) == 1 {
+		return whole[0]
+	}
+	return all
 }
 
 // Plan says of which drives logical disks are made, in their order, and by which
 // controllers. Drives are as if nothing were on them. Errors: Invalid, they can't be made.
 func Plan(disks []Disk, drives []Drive) ([]Disk, error) {
 	made, p, left := slices.Clone(disks), planner{}, free{}
-	named := func(d Disk) []Drive {
-		return slices.DeleteFunc(slices.Clone(drives), func(drive Drive) bool { return !slices.Contains(d.Drives, drive.ID) })
-	}
 	var taken, spare []Drive
 	for _, d := range disks {
 		switch {
 		case len(d.Drives) == 0:
 		case !d.Shares:
-			taken = append(taken, named(d)...)
+			taken = append(taken, d.named(drives)...)
 		case d.Bytes == 0:
-			spare = append(spare, named(d)...) // what is left of them is as much as can be
+			spare = append(spare, d.named(drives)...) // what is left of them is as much as can be
 		}
 	}
 	for _, drive := range drives {
-		left[drive.ID] = drive.Bytes
+		left[drive.place()] = drive.Bytes
 		if !slices.Contains(taken, drive) && !slices.Contains(spare, drive) {
 			p.open = append(p.open, drive)
 		}
@@ -161,10 +189,11 @@ func Plan(disks []Disk, drives []Drive) ([]Disk, error) {
 			if len(disks[i].Drives) == 0 || (d.Bytes != 0) != sized {
 				continue
 			}
-			if err := left.take(d, named(d)); err != nil {
+			named := d.named(drives)
+			if err := left.take(d, named); err != nil {
 				return err
 			}
-			made[i] = by(d, named(d))
+			made[i] = by(d, named)
 		}
 		return nil
 	}
@@ -184,7 +213,13 @@ func Plan(disks []Disk, drives []Drive) ([]Disk, error) {
 				p.open = append(p.open, drive)
 			}
 		}
-		if after, ok = p.choose(made, chosen, left); !ok {
+		if p.tries < maxTries {
+			after, ok = p.choose(made, chosen, left)
+		}
+		switch {
+		case !ok && p.tries == maxTries:
+			return nil, failed("failed to find matching physical disks for all logical disks in %d tries; name the physical disks of some of them", maxTries)
+		case !ok:
 			return nil, failed("failed to find matching physical disks for all logical disks")
 		}
 	}
@@ -192,21 +227,18 @@ func Plan(disks []Disk, drives []Drive) ([]Disk, error) {
 	return made, take(false)
 }
 
-// by is a logical disk that is made of drives, by their controller unless it says another.
+// by is a logical disk that is made of drives, by their controller.
 func by(d Disk, drives []Drive) Disk {
-	d.Drives = nil
+	d.Controller, d.Drives = drives[0].Controller, nil
 	for _, drive := range drives {
 		d.Drives = append(d.Drives, drive.ID)
-	}
-	if d.Controller == "" {
-		d.Controller = drives[0].Controller
 	}
 	return d
 }
 
 // choose finds drives for the first of some logical disks and for the others, and says what
-// is left then.
-func (p planner) choose(made []Disk, which []int, left free) (free, bool) {
+// is left then; it gives up after maxTries.
+func (p *planner) choose(made []Disk, which []int, left free) (free, bool) {
 	if len(which) == 0 {
 		return left, true
 	}
@@ -216,6 +248,10 @@ func (p planner) choose(made []Disk, which []int, left free) (free, bool) {
 			if !d.takes(n, len(drives)) {
 				continue
 			}
+			if p.tries == maxTries {
+				return nil, false
+			}
+			p.tries++
 			after := maps.Clone(left)
 			if after.take(d, drives[:n]) != nil {
 				continue
@@ -241,13 +277,13 @@ func (d Disk) takes(n, of int) bool {
 
 // fitting are the drives that a logical disk may be made of, those of a kind together, the
 // ones with the least left first.
-func (p planner) fitting(d Disk, left free) (all [][]Drive) {
+func (p *planner) fitting(d Disk, left free) (all [][]Drive) {
 	var kinds []kind
 	byKind := map[kind][]Drive{}
 	for _, drive := range p.open {
 		of := drive.kind()
 		if d.Media != "" && !strings.EqualFold(d.Media, drive.Media) || d.Protocol != "" && !strings.EqualFold(d.Protocol, drive.Protocol) ||
-			left[drive.ID] <= 0 || !d.Shares && left[drive.ID] != drive.Bytes {
+			left[drive.place()] <= 0 || !d.Shares && left[drive.place()] != drive.Bytes {
 			continue
 		}
 		if byKind[of] == nil {
@@ -256,7 +292,7 @@ func (p planner) fitting(d Disk, left free) (all [][]Drive) {
 		byKind[of] = append(byKind[of], drive)
 	}
 	for _, of := range kinds {
-		slices.SortStableFunc(byKind[of], func(a, b Drive) int { return int(min(max(left[a.ID]-left[b.ID], -1), 1)) })
+		slices.SortStableFunc(byKind[of], func(a, b Drive) int { return int(min(max(left[a.place()]-left[b.place()], -1), 1)) })
 		all = append(all, byKind[of])
 	}
 	return all

@@ -23,7 +23,8 @@ type Disk struct {
 	// Media and Protocol are those of its drives, Count how many there are.
 	Media, Protocol string
 	Count           int
-	// Controller makes it, and Drives are what it is made of, by their ids.
+	// Controller makes it, if there is one that is called so, and Drives are what it is
+	// made of, by their ids there.
 	Controller string
 	Drives     []string
 }
