@@ -40,8 +40,8 @@ func enabledHardware(cfg *config.Config) (*hardware.Enabled, error) {
 		return nil, err
 	}
 	c := cfg.Baremetal
-	for of, names := range map[hardware.Interface][]string{hardware.Rescue: c.EnabledRescueInterfaces, hardware.Inspect: c.EnabledInspectInterfaces, hardware.Firmware: c.EnabledFirmwareInterfaces,
-		hardware.Network: c.EnabledNetworkInterfaces} {
+	for of, names := range map[hardware.Interface][]string{hardware.Boot: c.EnabledBootInterfaces, hardware.Rescue: c.EnabledRescueInterfaces,
+		hardware.Inspect: c.EnabledInspectInterfaces, hardware.Firmware: c.EnabledFirmwareInterfaces, hardware.Network: c.EnabledNetworkInterfaces} {
 		if err := enabled.EnableInterfaces(of, names); err != nil {
 			return nil, err
 		}
@@ -108,9 +108,13 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	services := openstack.NewSession(openstack.Options(cfg.OpenStack))
 	networks := network.New(p.db, p.engine, box, network.Options{Client: services.Network, Networks: nodeNetworks(c), Log: p.log})
 	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
-		InspectionParams: strings.Fields(cfg.Inspection.KernelParams), Glance: services,
+		Loaders: c.TFTPRoot, ByTFTP: c.TFTPListen != "", InspectionParams: strings.Fields(cfg.Inspection.KernelParams), Glance: services,
 		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})
 	served, err := bootListener(ctx, c)
+	if err != nil {
+		return err
+	}
+	byTFTP, err := tftpListener(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -127,6 +131,9 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 		group, ctx := errgroup.WithContext(ctx)
 		if served != nil {
 			group.Go(func() error { return starts.Serve(ctx, served, p.log) })
+		}
+		if byTFTP != nil {
+			group.Go(func() error { return starts.ServeTFTP(ctx, byTFTP, p.log) })
 		}
 		group.Go(func() error {
 			workers.Debts{DB: p.db, Engine: p.engine, Of: steps.ConductorQueue(c.Group), Log: p.log,
@@ -154,7 +161,7 @@ func priorities(c config.Conductor) map[string]int {
 	return given
 }
 
-// bootListener is where boot images are served; nil where none are.
+// bootListener is where what nodes are booted from is served by HTTP; nil where nothing is.
 func bootListener(ctx context.Context, c config.Conductor) (net.Listener, error) {
 	if c.BootListen == "" {
 		return nil, nil
@@ -167,4 +174,20 @@ func bootListener(ctx context.Context, c config.Conductor) (net.Listener, error)
 		return nil, fmt.Errorf("listen for boot images: %w", err)
 	}
 	return listener, nil
+}
+
+// tftpListener is where it is served by TFTP; nil where nothing is.
+func tftpListener(ctx context.Context, c config.Conductor) (*net.UDPConn, error) {
+	if c.TFTPListen == "" {
+		return nil, nil
+	}
+	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, "udp", c.TFTPListen)
+	if err != nil {
+		return nil, fmt.Errorf("conductor.tftp_listen: %w", err)
+	}
+	udp, ok := conn.(*net.UDPConn)
+	if !ok {
+		return nil, fmt.Errorf("conductor.tftp_listen: %s is no address of UDP", c.TFTPListen)
+	}
+	return udp, nil
 }

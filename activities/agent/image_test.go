@@ -62,7 +62,7 @@ func TestAnImage(t *testing.T) {
 	disk := []byte(strings.Repeat("disk", 1000))
 	sum := sha256.Sum256(disk)
 	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, ".img") && r.URL.Path != "/served.img" {
+		if strings.HasSuffix(r.URL.Path, ".img") && r.URL.Path != "/served.iso.img" {
 			http.NotFound(out, r)
 			return
 		}

@@ -222,6 +222,19 @@ func (m *ipmiManager) setBootDevice(ctx context.Context, device string, persiste
 	return m.option(ctx, fmt.Sprintf("chassis bootdev %s", device), bootFlags, how, code, 0, 0, 0)
 }
 
+// startAsUsual: flags that are not valid are taken back already, or the machine has started
+// by them. One whose BMC takes none back starts from its disk.
+func (m *ipmiManager) startAsUsual(ctx context.Context) error {
+	how, _, err := m.flags(ctx)
+	if err != nil || how&flagsValid == 0 {
+		return err
+	}
+	if err = m.option(ctx, "chassis bootdev none", bootFlags, 0, 0, 0, 0, 0); faults.Is(err, faults.Invalid) {
+		return m.setBootDevice(ctx, provision.BootDisk, true)
+	}
+	return err
+}
+
 // option sets one of the boot options.
 func (m *ipmiManager) option(ctx context.Context, name string, parameter ...byte) error {
 	if err := m.lease.Keep(ctx); err != nil {

@@ -3,7 +3,6 @@ package bmc
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -22,17 +21,9 @@ import (
 // byIPMI has a node whose BMC speaks IPMI.
 func byIPMI(t *testing.T, o ipmitest.Options, change func(info map[string]any)) (*world, *ipmitest.BMC) {
 	t.Helper()
-	o.Username, o.Password = "admin", "s3cret"
 	var b *ipmitest.BMC
-	name := "ipmitool"
 	w := &world{bmctest.New(t, sim.Options{Delay: 30 * time.Millisecond}, func(w *bmctest.World, info map[string]any) {
-		b = ipmitest.Serve(t, w.Machine, o)
-		host, port, err := net.SplitHostPort(b.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Node.Driver, w.Node.PowerInterface, w.Node.ManagementInterface = "ipmi", &name, &name
-		info["ipmi_address"], info["ipmi_port"], info["ipmi_username"], info["ipmi_password"] = host, port, o.Username, "******"
+		b = w.ByIPMI(o, info)
 		if change != nil {
 			change(info)
 		}

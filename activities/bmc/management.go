@@ -23,6 +23,8 @@ import (
 type manager interface {
 	bootDevice(ctx context.Context) (bootDevice, error)
 	setBootDevice(ctx context.Context, device string, persistent bool) error
+	// startAsUsual takes back what the machine was told to start from.
+	startAsUsual(ctx context.Context) error
 	// bootMode is empty, and secureBoot nil, if the machine doesn't say.
 	bootMode(ctx context.Context) (string, error)
 	setBootMode(ctx context.Context, mode string) error
@@ -105,6 +107,7 @@ func (noopManager) bootDevice(context.Context) (bootDevice, error) {
 }
 
 func (noopManager) setBootDevice(context.Context, string, bool) error { return nil }
+func (noopManager) startAsUsual(context.Context) error                { return nil }
 
 // fakeManager has a machine that starts from the network, and two lamps that are lit.
 type fakeManager struct{ unmanaged }
@@ -114,6 +117,7 @@ func (fakeManager) bootDevice(context.Context) (bootDevice, error) {
 }
 
 func (fakeManager) setBootDevice(context.Context, string, bool) error { return nil }
+func (fakeManager) startAsUsual(context.Context) error                { return nil }
 
 func (fakeManager) lamps(context.Context) (map[string]map[string]lamp, error) {
 	return map[string]map[string]lamp{"chassis": {"led-0": {true, []string{lampOff, lampOn}}}, "system": {"led": {false, lampStates}}}, nil
@@ -212,6 +216,8 @@ func (m *redfishManager) setBootDevice(ctx context.Context, device string, persi
 	}
 	return m.failed(err, "Redfish set boot device failed for node %s. Error: %s")
 }
+
+func (m *redfishManager) startAsUsual(ctx context.Context) error { return m.bootFrom(ctx, AsUsual) }
 
 // failed words what a change came to.
 func (m *redfishManager) failed(err error, format string) error {

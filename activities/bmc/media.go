@@ -1,6 +1,6 @@
 package bmc
 
-// Virtual media: what is in a machine's drive, and what the machine starts from. It
+// Virtual media: what is in a machine's drive, and that the machine starts from it. It
 // is no step of its own: activities/boot has the steps.
 
 import (
@@ -14,18 +14,6 @@ import (
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/steps"
-)
-
-// BootFrom is what a machine starts from.
-type BootFrom string
-
-const (
-	// AsUsual: what it would start from that was told nothing.
-	AsUsual BootFrom = ""
-	// OnceFromDrive: the medium in its drive, at its next start.
-	OnceFromDrive BootFrom = "Cd"
-	// FromDisk: its disk, from now on.
-	FromDisk BootFrom = "Hdd"
 )
 
 // drive is what a driver can do whose machines have a drive for virtual media. Each

@@ -49,7 +49,7 @@ func (a *Activities) PutBack(ctx context.Context, id string, due func() (due, of
 		}
 		power = provision.PowerOff
 	}
-	return power, s.emptyDrive(ctx)
+	return power, s.asUsual(ctx)
 }
 
 // turnOff has the node be off, whatever was sent before.
@@ -78,11 +78,11 @@ func (s *session) turnOff(ctx context.Context) error {
 	return nil
 }
 
-// emptyDrive has nothing be in the node's drive, and the node start by itself.
-func (s *session) emptyDrive(ctx context.Context) error {
+// asUsual has nothing be in the node's drive, and the node start by itself.
+func (s *session) asUsual(ctx context.Context) error {
 	d, ok := s.driver.(drive)
 	if !ok {
-		return nil
+		return s.startFrom(ctx, AsUsual)
 	}
 	if err := d.eject(ctx); err != nil {
 		return err

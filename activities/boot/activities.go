@@ -1,12 +1,11 @@
 package boot
 
-// The activities: a ramdisk's medium is made and put into the node's drive, and
-// taken away.
+// The activities: what a ramdisk is booted from is made, and the node told to start from
+// it; and both are taken back.
 
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -34,8 +33,12 @@ import (
 type Options struct {
 	// Conductor is who it is.
 	Conductor string
-	// Dir is where its files are, URL where BMCs read them.
+	// Dir is where its files are, URL where BMCs and machines read them.
 	Dir, URL string
+	// Loaders is a folder of boot loaders for machines that are booted by the network, and
+	// ByTFTP says whether anything is served by TFTP; empty is none.
+	Loaders string
+	ByTFTP  bool
 	// API is where ramdisks find the bare metal API.
 	API string
 	// Usual is what nodes are booted from that don't say it themselves.
@@ -55,10 +58,11 @@ type Glance interface {
 	LentImageFile(ctx context.Context, imageID string) (openstack.ImageFile, error)
 }
 
-// Drives are the drives of nodes, by their BMCs (activities/bmc).
+// Drives are the drives of nodes, and what they start from, by their BMCs (activities/bmc).
 type Drives interface {
 	Insert(ctx context.Context, fence steps.Fence, image string) error
 	Eject(ctx context.Context, fence steps.Fence, then bmc.BootFrom) error
+	StartFrom(ctx context.Context, fence steps.Fence, from bmc.BootFrom) error
 	PutBack(ctx context.Context, id string, due func() (due, off bool, err error)) (provision.Power, error)
 }
 
@@ -93,8 +97,12 @@ func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struc
 	if err := nodes.MayBoot(n); err != nil {
 		return struct{}{}, err
 	}
-	if a.URL == "" || a.API == "" {
+	way, network := nodes.NetbootOf(n)
+	switch {
+	case a.URL == "" || a.API == "":
 		return struct{}{}, faults.New(faults.Invalid, "InvalidParameterValue", "the conductor serves no boot images: conductor.boot_url and conductor.callback_url say where it would")
+	case network && !way.IPXE && !way.HTTP && !a.ByTFTP:
+		return struct{}{}, faults.New(faults.Invalid, "InvalidParameterValue", "the conductor serves nothing by TFTP: conductor.tftp_listen says where it would")
 	}
 	info, err := nodes.DriverInfo(a.box, n)
 	if err != nil {
@@ -108,17 +116,41 @@ func (a *Activities) Ramdisk(ctx context.Context, in steps.BootRamdiskIn) (struc
 	if err != nil {
 		return struct{}{}, err
 	}
-	name, token, err := a.expect(ctx, in.Fence, n.UUID, image.ISO == "")
+	if network {
+		return struct{}{}, a.byNetwork(ctx, in, n, way, image)
+	}
+	return struct{}{}, a.byMedium(ctx, in, n, image)
+}
+
+// byMedium has a node start from a medium in its drive.
+func (a *Activities) byMedium(ctx context.Context, in steps.BootRamdiskIn, n *baremetal.Node, image nodes.BootImage) error {
+	name, token, err := a.expect(ctx, in.Fence, n.UUID, nodes.MediumSuffix, image.ISO == "")
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	if image.ISO != "" {
-		return struct{}{}, a.drives.Insert(ctx, in.Fence, image.ISO)
+		return a.drives.Insert(ctx, in.Fence, image.ISO)
 	}
-	if err := a.make(ctx, name, image, a.told(in, token, image.Append)); err != nil {
-		return struct{}{}, err
+	told := slices.Concat(image.Append, []string{"boot_method=vmedia"}, a.told(in), []string{"ipa-agent-token=" + token})
+	if err := a.make(ctx, name, image, func(work string) (string, error) { return medium(work, told) }); err != nil {
+		return err
 	}
-	return struct{}{}, a.drives.Insert(ctx, in.Fence, nodes.ServedAt(a.URL, name))
+	return a.drives.Insert(ctx, in.Fence, nodes.ServedAt(a.URL, name))
+}
+
+// byNetwork has a node start from what its boot loader finds in the network. Whoever is
+// there may read it, so it has no token: the ramdisk asks for its own.
+func (a *Activities) byNetwork(ctx context.Context, in steps.BootRamdiskIn, n *baremetal.Node, way nodes.Netboot, image nodes.BootImage) error {
+	name, _, err := a.expect(ctx, in.Fence, n.UUID, nodes.NetbootSuffix, false)
+	if err != nil {
+		return err
+	}
+	told := slices.Concat([]string{"selinux=0", "troubleshoot=0", "text"}, image.Append, a.told(in))
+	err = a.make(ctx, name, image, func(work string) (string, error) { return work, a.writeConfigs(work, name, way, told) })
+	if err != nil {
+		return err
+	}
+	return a.drives.StartFrom(ctx, in.Fence, bmc.OnceFromNetwork)
 }
 
 // Clear is idempotent: what is gone already is success. Errors: as in
@@ -132,14 +164,8 @@ func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{},
 	if err != nil {
 		return struct{}{}, err
 	}
-	if nodes.BootInterface(n) == nodes.BootVirtualMedia {
-		then := bmc.AsUsual
-		if in.Disk {
-			then = bmc.FromDisk
-		}
-		if err := a.drives.Eject(ctx, in.Fence, then); err != nil {
-			return struct{}{}, err
-		}
+	if err := a.takeBack(ctx, n, in); err != nil {
+		return struct{}{}, err
 	}
 	if in.Runs {
 		return struct{}{}, nil
@@ -149,6 +175,21 @@ func (a *Activities) Clear(ctx context.Context, in steps.BootClearIn) (struct{},
 		return struct{}{}, err
 	}
 	return struct{}{}, a.remove(file)
+}
+
+// takeBack has a node start from its disk, or as it would by itself.
+func (a *Activities) takeBack(ctx context.Context, n *baremetal.Node, in steps.BootClearIn) error {
+	then := bmc.AsUsual
+	if in.Disk {
+		then = bmc.FromDisk
+	}
+	switch _, network := nodes.NetbootOf(n); {
+	case network:
+		return a.drives.StartFrom(ctx, in.Fence, then)
+	case nodes.BootInterface(n) == nodes.BootVirtualMedia:
+		return a.drives.Eject(ctx, in.Fence, then)
+	}
+	return nil
 }
 
 // forget says that a node is booted from no file, that nothing is known of a ramdisk,
@@ -192,7 +233,7 @@ func (a *Activities) Vacate(ctx context.Context, in steps.NodeIn) (struct{}, err
 
 // remove takes a file away; another conductor removes its own (server.go).
 func (a *Activities) remove(file *baremetal.BootFile) error {
-	if err := os.Remove(filepath.Join(a.Dir, file.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.RemoveAll(filepath.Join(a.Dir, file.Name)); err != nil {
 		return fmt.Errorf("remove a boot image: %w", err)
 	}
 	return nil
@@ -209,10 +250,10 @@ func (a *Activities) write(ctx context.Context, fence steps.Fence, change func(s
 }
 
 // expect says in the node's row that a new ramdisk is about to be booted, and from
-// which file; said before by the same operation, it stays so. The file of another
-// conductor has another name, since either takes away what isn't its own any more. A
-// medium that is there already has no token: that ramdisk asks for its own.
-func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, withToken bool) (name, token string, err error) {
+// which file, whose name ends so; said before by the same operation, it stays so. The file
+// of another conductor has another name, since either takes away what isn't its own any
+// more. A ramdisk without a token asks for its own.
+func (a *Activities) expect(ctx context.Context, fence steps.Fence, id, suffix string, withToken bool) (name, token string, err error) {
 	err = a.write(ctx, fence, func(tx store.Tx) error {
 		n, err := baremetal.Nodes.Find(ctx, tx, id, false)
 		if err != nil {
@@ -230,7 +271,7 @@ func (a *Activities) expect(ctx context.Context, fence steps.Fence, id string, w
 		} else if token, err = a.expectNew(ctx, tx, n, withToken); err != nil {
 			return err
 		}
-		name = strings.ToLower(rand.Text()) + nodes.MediumSuffix
+		name = strings.ToLower(rand.Text()) + suffix
 		return baremetal.KeepBootFile(ctx, tx, baremetal.BootFile{NodeUUID: id, OperationID: fence.OperationID, Name: name, Conductor: a.Conductor})
 	})
 	return name, token, err
@@ -250,13 +291,12 @@ func (a *Activities) expectNew(ctx context.Context, tx store.Tx, n *baremetal.No
 	return token, baremetal.SetInternal(ctx, tx, n.UUID, known.Info, known.Secrets)
 }
 
-// told is what the ramdisk's kernel is told (contracts: agent-protocol.json,
-// kernel_parameters).
-func (a *Activities) told(in steps.BootRamdiskIn, token string, more []string) []string {
-	api := strings.TrimSuffix(a.API, "/")
-	where := []string{"ipa-api-url=" + a.API}
-	if in.Inspect {
-		where = append(a.InspectionParams, "ipa-inspection-callback-url="+strings.TrimSuffix(api, "/v1")+"/v1/continue_inspection")
+// told is what the ramdisk's kernel is told, however it is booted (contracts:
+// agent-protocol.json, kernel_parameters).
+func (a *Activities) told(in steps.BootRamdiskIn) []string {
+	if !in.Inspect {
+		return []string{"ipa-api-url=" + a.API}
 	}
-	return slices.Concat(more, []string{"boot_method=vmedia"}, where, []string{"ipa-agent-token=" + token})
+	api := strings.TrimSuffix(strings.TrimSuffix(a.API, "/"), "/v1")
+	return slices.Concat(a.InspectionParams, []string{"ipa-inspection-callback-url=" + api + "/v1/continue_inspection"})
 }

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"holdfast.dev/activities/activitytest"
 	"holdfast.dev/activities/bmc"
 	sim "holdfast.dev/dev/bmc"
@@ -51,9 +53,21 @@ type world struct {
 	api      *bmctest.API
 	glance   *bmctest.Glance
 	dir, url string
+	// loaders is a folder of boot loaders, and tftp where they are served.
+	loaders, tftp string
 }
 
 func newWorld(t *testing.T, change func(info map[string]any)) *world {
+	t.Helper()
+	return newWorldBy(t, nodes.BootVirtualMedia, "******", func(_ *bmctest.World, info map[string]any) {
+		if change != nil {
+			change(info)
+		}
+	})
+}
+
+// newWorldBy is that with a boot interface, and an API that tells a ramdisk this token.
+func newWorldBy(t *testing.T, by, token string, change func(w *bmctest.World, info map[string]any)) *world {
 	t.Helper()
 	files := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/nowhere" {
@@ -63,35 +77,37 @@ func newWorld(t *testing.T, change func(info map[string]any)) *world {
 		_, _ = io.WriteString(out, strings.Repeat(r.URL.Path, 1000))
 	}))
 	t.Cleanup(files.Close)
-	w := &world{api: bmctest.Start(t, "******"), dir: t.TempDir(), glance: bmctest.StartGlance(t, map[string]bmctest.Image{
+	w := &world{api: bmctest.Start(t, token), dir: t.TempDir(), loaders: t.TempDir(), glance: bmctest.StartGlance(t, map[string]bmctest.Image{
 		anImage: {Data: "kernel"}, anotherImage: {Data: "a disk", DiskFormat: "raw", Private: true},
 	})}
 	w.World = bmctest.New(t, sim.Options{Pace: time.Millisecond}, func(w *bmctest.World, info map[string]any) {
 		w.Kind = operations.NodeDeploy
 		info["deploy_kernel"], info["deploy_ramdisk"], info["bootloader"] = files.URL+"/kernel", files.URL+"/ramdisk", files.URL+"/esp"
-		if change != nil {
-			change(info)
-		}
+		w.Node.BootInterface = &by
+		change(w, info)
 		for name, value := range info {
 			if text, ok := value.(string); ok && strings.HasPrefix(text, "/files") {
 				info[name] = files.URL + strings.TrimPrefix(text, "/files")
 			}
 		}
-		media := nodes.BootVirtualMedia
-		w.Node.BootInterface = &media
 		w.Node.DriverInternalInfo = json.RawMessage(`{"agent_url": "https://192.0.2.1:9999", "agent_secret_token": "******", "is_whole_disk_image": true}`)
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.url = "http://" + listener.Addr().String()
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.url, w.tftp = "http://"+listener.Addr().String(), conn.LocalAddr().String()
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- w.activities(w.DB).Serve(ctx, listener, slog.New(slog.DiscardHandler)) }()
+	log, served := slog.New(slog.DiscardHandler), errgroup.Group{}
+	served.Go(func() error { return w.activities(w.DB).Serve(ctx, listener, log) })
+	served.Go(func() error { return w.activities(w.DB).ServeTFTP(ctx, conn, log) })
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
+		if err := served.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -102,7 +118,7 @@ func newWorld(t *testing.T, change func(info map[string]any)) *world {
 func (w *world) activities(db *store.DB) *Activities {
 	e := bmctest.Engine(db)
 	drives := bmc.New(db, e, w.Box, bmc.Options{Networks: here, Poll: 10 * time.Millisecond})
-	return New(db, e, w.Box, drives, Options{Conductor: "conductor-1", Dir: w.dir, URL: w.url, API: w.api.URL, Networks: here, Glance: w.glance, Usual: nodes.BootDefaults{Append: "nofb vga=normal"}})
+	return New(db, e, w.Box, drives, Options{Conductor: "conductor-1", Dir: w.dir, URL: w.url, Loaders: w.loaders, ByTFTP: true, API: w.api.URL, Networks: here, Glance: w.glance, Usual: nodes.BootDefaults{Append: "nofb vga=normal"}})
 }
 
 func (w *world) ramdisk(a *Activities) error {
@@ -112,6 +128,12 @@ func (w *world) ramdisk(a *Activities) error {
 
 func (w *world) clear(a *Activities) error {
 	_, err := a.Clear(w.Context(), steps.BootClearIn{Fence: w.Fence, PowerState: string(provision.PowerOff)})
+	return err
+}
+
+// toDisk has the node start from its disk; runs says that its ramdisk runs on.
+func (w *world) toDisk(a *Activities, runs bool) error {
+	_, err := a.Clear(w.Context(), steps.BootClearIn{Fence: w.Fence, Disk: true, Runs: runs})
 	return err
 }
 
@@ -232,7 +254,7 @@ func TestTheDisk(t *testing.T) {
 	if err := w.ramdisk(a); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Clear(t.Context(), steps.BootClearIn{Fence: w.Fence, Disk: true}); err != nil {
+	if err := w.toDisk(a, false); err != nil {
 		t.Fatal(err)
 	}
 	if boot := w.Machine.Boot(); boot.Target != "Hdd" || boot.Enabled != "Continuous" || w.Machine.Medium() != "" {
@@ -249,10 +271,7 @@ func TestTheDiskWhileTheRamdiskRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := string(w.Row().DriverInternalInfo)
-	w.Kill(func(db *store.DB) error {
-		_, err := w.activities(db).Clear(t.Context(), steps.BootClearIn{Fence: w.Fence, Disk: true, Runs: true})
-		return err
-	})
+	w.Kill(func(db *store.DB) error { return w.toDisk(w.activities(db), true) })
 	file := w.file()
 	if boot := w.Machine.Boot(); file == nil || w.Machine.Medium() != "" || boot.Target != "Hdd" || boot.Enabled != "Continuous" || string(w.Row().DriverInternalInfo) != known {
 		t.Errorf("%+v, %q, %+v, %s", file, w.Machine.Medium(), boot, w.Row().DriverInternalInfo)

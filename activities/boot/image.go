@@ -1,13 +1,14 @@
 package boot
 
-// A ramdisk's medium: its parts are read from where the node's row says, and put
-// together.
+// What a ramdisk is booted from: its parts are read from where the node's row says, and put
+// together, as a medium or as files beside each other.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,8 +31,16 @@ const (
 	label = "VMEDIA_BOOT_ISO"
 )
 
-// make puts the medium together, unless it is there.
-func (a *Activities) make(ctx context.Context, name string, from nodes.BootImage, told []string) (err error) {
+// The parts, as files in a folder.
+const (
+	kernelPart     = "kernel"
+	ramdiskPart    = "ramdisk"
+	bootloaderPart = "bootloader"
+)
+
+// make has what a node is booted from be there under a name: build makes it of the parts,
+// which are in a folder of their own, and says where in that it is.
+func (a *Activities) make(ctx context.Context, name string, from nodes.BootImage, build func(work string) (made string, err error)) (err error) {
 	to := filepath.Join(a.Dir, name)
 	if _, err := os.Stat(to); err == nil {
 		return nil
@@ -41,27 +50,37 @@ func (a *Activities) make(ctx context.Context, name string, from nodes.BootImage
 		return fmt.Errorf("make a boot image: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	files := map[string]iso.Source{"boot/grub/grub.cfg": {Content: []byte(grub(told))}}
-	for inside, at := range map[string]string{"vmlinuz": from.Kernel, "initrd": from.Ramdisk, "boot/esp.img": from.Bootloader} {
-		part := filepath.Join(work, filepath.Base(inside))
-		if err := a.fetch(ctx, at, part); err != nil {
+	for part, at := range map[string]string{kernelPart: from.Kernel, ramdiskPart: from.Ramdisk, bootloaderPart: from.Bootloader} {
+		if at == "" {
+			continue
+		}
+		if err := a.fetch(ctx, at, filepath.Join(work, part)); err != nil {
 			return err
 		}
-		files[inside] = iso.Source{Path: part}
 	}
-	made := filepath.Join(work, "boot.iso")
-	if err := iso.Write(made, iso.Image{Label: label, Files: files, EFI: "boot/esp.img"}); err != nil {
-		return err
+	made, err := build(work)
+	if err == nil {
+		err = os.Rename(made, to)
 	}
-	if err := os.Rename(made, to); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrExist) { // another attempt has made it meanwhile
 		return fmt.Errorf("make a boot image: %w", err)
 	}
 	return nil
 }
 
-// grub is the configuration of the boot loader.
-func grub(told []string) string {
-	return fmt.Sprintf("set default=0\nset timeout=1\nmenuentry \"boot\" {\n    linux /vmlinuz %s\n    initrd /initrd\n}\n", strings.Join(told, " "))
+// medium makes an image for a drive of the parts in a folder.
+func medium(work string, told []string) (made string, err error) {
+	files := map[string]iso.Source{"boot/grub/grub.cfg": {Content: []byte(grub("/vmlinuz", "/initrd", told))}}
+	for inside, part := range map[string]string{"vmlinuz": kernelPart, "initrd": ramdiskPart, "boot/esp.img": bootloaderPart} {
+		files[inside] = iso.Source{Path: filepath.Join(work, part)}
+	}
+	made = filepath.Join(work, "boot.iso")
+	return made, iso.Write(made, iso.Image{Label: label, Files: files, EFI: "boot/esp.img"})
+}
+
+// grub is the configuration of that boot loader.
+func grub(kernel, ramdisk string, told []string) string {
+	return fmt.Sprintf("set default=0\nset timeout=1\nmenuentry \"boot\" {\n    linux %s %s\n    initrd %s\n}\n", kernel, strings.Join(told, " "), ramdisk)
 }
 
 // fetch reads a part from where it is into a file. Errors: Invalid, NotFound, Unavailable.

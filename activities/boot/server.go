@@ -1,7 +1,7 @@
 package boot
 
-// The server of boot images, and of what Glance has for the disks of nodes: BMCs and
-// ramdisks read them, who have no user's token; the name is what lets them.
+// The server of what nodes are booted from, and of what Glance has for their disks: BMCs,
+// machines and ramdisks read it, who have no user's token; the name is what lets them.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// unfinished is how the folders begin in which media are put together.
+	// unfinished is how the folders begin in which it is put together.
 	unfinished = ".making-"
 	// sweepEvery is the time between two looks for files that nobody is booted from.
 	sweepEvery = time.Minute
@@ -34,8 +34,8 @@ const (
 	serveTime = 6 * time.Hour
 )
 
-// Serve serves the media until ctx ends, and removes those that no node is booted
-// from any more.
+// Serve serves that by HTTP until ctx ends, and removes what no node is booted from any
+// more.
 func (a *Activities) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
 	server := &http.Server{Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // whoever reads reads again
@@ -58,41 +58,44 @@ func (a *Activities) Serve(ctx context.Context, listener net.Listener, log *slog
 }
 
 func (a *Activities) serve(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, "/")
-	stem, image := strings.CutSuffix(name, nodes.ImageSuffix)
-	if image {
-		name = stem + nodes.MediumSuffix
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || strings.ContainsAny(name, "/\\") || !strings.HasSuffix(name, nodes.MediumSuffix) {
-		http.NotFound(w, r)
-		return
-	}
-	file, err := baremetal.BootFileNamed(r.Context(), a.db.Pool, name)
-	if err != nil {
-		http.Error(w, "the database doesn't answer", http.StatusServiceUnavailable)
-		return
-	}
+	at := strings.TrimPrefix(r.URL.Path, "/")
+	name, image := strings.CutSuffix(at, nodes.ImageSuffix)
 	w.Header().Set("Content-Type", "application/octet-stream")
 	switch {
-	case file != nil && image:
-		a.serveImage(w, r, file)
-	case file != nil && file.Conductor == a.Conductor:
-		http.ServeFile(w, r, filepath.Join(a.Dir, file.Name))
-	default:
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		http.NotFound(w, r)
+	case image && isBootFile(name):
+		a.serveImage(w, r, name)
+	default:
+		a.serveFile(w, r, at)
 	}
 }
 
-// serveImage passes on what Glance has for the disk of a node, while that is deployed; any
-// conductor does.
-func (a *Activities) serveImage(w http.ResponseWriter, r *http.Request, file *baremetal.BootFile) {
-	from, err := a.openImage(r, file)
+// serveFile serves what is there as a file.
+func (a *Activities) serveFile(w http.ResponseWriter, r *http.Request, at string) {
+	file, err := a.find(r.Context(), at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		http.NotFound(w, r)
+		return
+	case err != nil:
+		http.Error(w, "it can't be read now", http.StatusServiceUnavailable)
+		return
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	http.ServeContent(w, r, "", time.Time{}, file)
+}
+
+// serveImage passes on what Glance has for the disk of the node that is booted from what has
+// a name, while that is deployed; any conductor does.
+func (a *Activities) serveImage(w http.ResponseWriter, r *http.Request, name string) {
+	from, err := a.openImage(r, name)
 	switch f := faults.As(err); {
 	case err != nil && f.Kind == faults.NotFound:
 		http.NotFound(w, r)
 		return
 	case err != nil:
-		http.Error(w, "the image service doesn't answer", http.StatusServiceUnavailable)
+		http.Error(w, "it can't be read now", http.StatusServiceUnavailable)
 		return
 	}
 	defer func() { _ = from.Close() }() // all of it that anybody wants has been read
@@ -115,8 +118,15 @@ type opened struct {
 
 // openImage begins to read the image that a node is deployed with. Errors: NotFound,
 // Unavailable.
-func (a *Activities) openImage(r *http.Request, file *baremetal.BootFile) (*opened, error) {
+func (a *Activities) openImage(r *http.Request, name string) (*opened, error) {
 	ctx := r.Context()
+	file, err := baremetal.BootFileNamed(ctx, a.db.Pool, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case file == nil:
+		return nil, faults.New(faults.NotFound, "ImageNotFound", "no node is booted from %s", name)
+	}
 	n, err := baremetal.Nodes.Find(ctx, a.db.Pool, file.NodeUUID, false)
 	if err != nil {
 		return nil, err
@@ -163,8 +173,8 @@ func (a *Activities) sweep(ctx context.Context) error {
 			if err := errors.Join(err, os.RemoveAll(path)); err != nil {
 				return err
 			}
-		case strings.HasSuffix(e.Name(), nodes.MediumSuffix) && !slices.Contains(known, e.Name()):
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		case isBootFile(e.Name()) && !slices.Contains(known, e.Name()):
+			if err := os.RemoveAll(path); err != nil {
 				return err
 			}
 		}

@@ -172,7 +172,7 @@ func (a *API) deploys(r *rest.Request, tx store.Tx, n *baremetal.Node, all *aske
 	if err != nil {
 		return begun{}, err
 	}
-	err = a.mayDeploy(n)
+	err = a.mayDeploy(r, tx, n)
 	if err == nil {
 		err = all.image.fits(a, n)
 	}
@@ -196,7 +196,7 @@ func (a *API) deploys(r *rest.Request, tx store.Tx, n *baremetal.Node, all *aske
 }
 
 // mayDeploy says whether the node's drivers can write the image that its row names.
-func (a *API) mayDeploy(n *baremetal.Node) error {
+func (a *API) mayDeploy(r *rest.Request, q store.Queryer, n *baremetal.Node) error {
 	if err := nodes.MayPower(a.Secrets, n, provision.PowerOn); err != nil {
 		return err
 	}
@@ -207,8 +207,11 @@ func (a *API) mayDeploy(n *baremetal.Node) error {
 	default:
 		return faults.New(faults.Invalid, "InvalidParameterValue", "this release has no deploy interface \"%s\"", name)
 	}
-	if name := nodes.BootInterface(n); name != nodes.BootVirtualMedia {
-		return faults.New(faults.Invalid, "InvalidParameterValue", "this release deploys by no boot interface \"%s\"", name)
+	if !nodes.BootsRamdisk(n) {
+		return faults.New(faults.Invalid, "InvalidParameterValue", "this release deploys by no boot interface \"%s\"", nodes.BootInterface(n))
+	}
+	if err := a.knownByPort(r, q, n); err != nil {
+		return err
 	}
 	instance, err := nodes.InstanceInfo(a.Secrets, n)
 	if err != nil {

@@ -22,8 +22,11 @@ import (
 // operation, as in the original.
 func adopt(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) (begun, error) {
 	var in steps.NodeAdoptInput
-	if err := nodes.MayBoot(n); err != nil {
+	switch err := a.mayBoot(r, tx, n); {
+	case faults.Is(err, faults.Invalid):
 		in.Refused = faults.As(err).Message
+	case err != nil:
+		return begun{}, err
 	}
 	return a.starts(r, tx, n, provision.EventAdopt, provision.None, operations.NodeAdopt, in)
 }
@@ -40,12 +43,13 @@ func rescue(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked)
 	case len(password) > maxPassword:
 		return begun{}, faults.New(faults.Invalid, "ClientSideError", "The \"rescue_password\" is longer than %d bytes", maxPassword)
 	}
-	if err := a.mayRescue(n, "rescuing", "rescue", func(n *baremetal.Node) error {
-		if err := nodes.MayRescue(n); err != nil {
+	can := func() error {
+		if err := a.mayBeRescued(r, tx, n); err != nil {
 			return err
 		}
 		return all.networks
-	}); err != nil {
+	}
+	if err := a.mayRescue(n, "rescuing", "rescue", can); err != nil {
 		return begun{}, err
 	}
 	who, err := a.starts(r, tx, n, provision.EventRescue, provision.None, operations.NodeRescue, nil)
@@ -59,6 +63,15 @@ func rescue(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked)
 	return who, baremetal.KeepRescue(r.Context(), tx, n.UUID, a.Secrets.Seal([]byte(hashed), nodes.RescuePlace(n)))
 }
 
+// mayBeRescued says whether a node's rescue interface can be used. Errors: Invalid.
+func (a *API) mayBeRescued(r *rest.Request, q store.Queryer, n *baremetal.Node) error {
+	err := nodes.MayRescue(n)
+	if err != nil || nodes.Interfaces(n)["rescue"] != nodes.RescueAgent {
+		return err
+	}
+	return a.knownByPort(r, q, n)
+}
+
 // unrescue has the node run its instance again.
 func unrescue(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked) (begun, error) {
 	if err := a.mayRescue(n, "unrescuing", "unrescue", nil); err != nil {
@@ -68,13 +81,13 @@ func unrescue(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, _ *asked)
 }
 
 // mayRescue says whether a node's drivers can do what is asked, in the original's order.
-func (a *API) mayRescue(n *baremetal.Node, doing, verb string, can func(*baremetal.Node) error) error {
+func (a *API) mayRescue(n *baremetal.Node, doing, verb string, can func() error) error {
 	if n.Maintenance {
 		return faults.New(faults.Invalid, "NodeInMaintenance", "The %s operation can't be performed on node %s because it's in maintenance mode.", doing, n.UUID)
 	}
 	err := nodes.MayBeReached(a.Secrets, n)
 	if err == nil && can != nil {
-		err = can(n)
+		err = can()
 	}
 	if err == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/store"
 	"holdfast.dev/internal/store/baremetal"
 )
 
@@ -22,14 +23,14 @@ type verdict struct {
 
 // needs are what each interface is asked, beside whether there is one at all.
 var needs = map[hardware.Interface]func(a *API, r *rest.Request, n *baremetal.Node) error{
-	hardware.Boot:       func(_ *API, _ *rest.Request, n *baremetal.Node) error { return nodes.MayBoot(n) },
+	hardware.Boot:       func(a *API, r *rest.Request, n *baremetal.Node) error { return a.mayBoot(r, a.DB.Pool, n) },
 	hardware.Console:    func(_ *API, _ *rest.Request, n *baremetal.Node) error { return only(n, hardware.Console, "fake") },
-	hardware.Inspect:    func(_ *API, _ *rest.Request, n *baremetal.Node) error { return nodes.MayInspect(n) },
+	hardware.Inspect:    func(a *API, r *rest.Request, n *baremetal.Node) error { return a.mayInspect(r, a.DB.Pool, n) },
 	hardware.Management: func(a *API, _ *rest.Request, n *baremetal.Node) error { return nodes.MayManage(a.Secrets, n) },
 	hardware.Network:    func(a *API, r *rest.Request, n *baremetal.Node) error { return a.mayNetwork(r, n, steps.NetworkNone) },
 	hardware.Power:      func(a *API, _ *rest.Request, n *baremetal.Node) error { return mayHavePower(a, n) },
 	hardware.Rescue: func(a *API, r *rest.Request, n *baremetal.Node) error {
-		err := nodes.MayRescue(n)
+		err := a.mayBeRescued(r, a.DB.Pool, n)
 		if err == nil && nodes.Interfaces(n)["rescue"] != nodes.RescueFake && nodes.NetworkInterface(n) == nodes.NetworkNeutron {
 			err = a.hasNetworks(r, n, steps.NetworkRescuing)
 		}
@@ -39,12 +40,33 @@ var needs = map[hardware.Interface]func(a *API, r *rest.Request, n *baremetal.No
 		if nodes.Interfaces(n)["deploy"] == "fake" {
 			return nil
 		}
-		err := a.mayDeploy(n)
+		err := a.mayDeploy(r, a.DB.Pool, n)
 		if err == nil {
 			_, err = a.deployment(r, a.DB.Pool, n, nil)
 		}
 		return err
 	},
+}
+
+// mayBoot says whether a node's machine can be started by its boot interface. Errors: Invalid.
+func (a *API) mayBoot(r *rest.Request, q store.Queryer, n *baremetal.Node) error {
+	if err := nodes.MayBoot(n); err != nil {
+		return err
+	}
+	return a.knownByPort(r, q, n)
+}
+
+// knownByPort refuses a node that is booted by the network and has no port, by which a
+// machine asks what it is booted from. Errors: Invalid.
+func (a *API) knownByPort(r *rest.Request, q store.Queryer, n *baremetal.Node) error {
+	if _, network := nodes.NetbootOf(n); !network {
+		return nil
+	}
+	has, err := baremetal.HasPorts(r.Context(), q, n.UUID)
+	if err == nil && !has {
+		err = faults.New(faults.Invalid, "MissingParameterValue", "Node %s does not have any port associated with it", n.UUID)
+	}
+	return err
 }
 
 // mayHavePower says whether a node's power interface is one that this release has, and

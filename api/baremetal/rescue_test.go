@@ -112,7 +112,7 @@ func TestAdopt(t *testing.T) {
 	id := c.in("manageable", fakeNode)
 	c.set(id, "power_state", "power on")
 	other := c.in("adopt failed", `{"driver": "ipmi"}`)
-	for node, refused := range map[string]string{id: "{}", other: "this release has no boot interface"} {
+	for node, refused := range map[string]string{id: "{}", other: "does not have any port associated with it"} {
 		if got := c.verb(node, `{"target": "adopt"}`); got.status != 202 {
 			t.Fatalf("%d %s", got.status, got.fault)
 		}

@@ -2,6 +2,7 @@ package baremetal_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -129,9 +130,9 @@ func TestValidate(t *testing.T) {
 		`{"driver": "fake-hardware"}`: {"bios": "", "boot": "", "console": "", "deploy": "", "firmware": "", "inspect": "", "management": "", "network": "", "power": "",
 			"raid": "", "rescue": "", "storage": ""},
 		`{"driver": "redfish"}`: {"power": "Missing the following Redfish", "management": "Missing the following Redfish", "bios": "Missing the following Redfish",
-			"console": "Driver redfish does not support console (disabled or not implemented).", "boot": "this release has no boot interface",
+			"console": "Driver redfish does not support console (disabled or not implemented).", "boot": "Node ",
 			"deploy": "Missing the following Redfish", "network": "", "storage": "", "rescue": "Driver redfish does not support rescue (disabled or not implemented)."},
-		`{"driver": "ipmi"}`: {"power": "Missing the following IPMI", "management": "Missing the following IPMI", "boot": `this release has no boot interface "ipxe"`,
+		`{"driver": "ipmi"}`: {"power": "Missing the following IPMI", "management": "Missing the following IPMI", "boot": "Node ",
 			"bios": "Driver ipmi does not support bios (disabled or not implemented)."},
 		`{"driver": "ipmi", "driver_info": {"ipmi_address": "192.0.2.1"}}`: {"power": "", "management": ""},
 		managedNode: {"power": "", "management": "", "inspect": ""},
@@ -147,6 +148,28 @@ func TestValidate(t *testing.T) {
 			if said["result"] != (reason == "") || !strings.HasPrefix(why, reason) || reason == "" && why != "" {
 				t.Errorf("%s: %s: %v", body, name, said)
 			}
+		}
+	}
+}
+
+// A node that is booted by the network needs a port, by whose address its machine asks what
+// it is booted from.
+func TestValidateOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	id := c.enroll("root", `{"driver": "ipmi", "driver_info": {"ipmi_address": "192.0.2.1"}}`)
+	none := fmt.Sprintf("Node %s does not have any port associated with it", id)
+	for _, want := range []map[string]string{{"boot": none, "deploy": none}, {"boot": "", "deploy": fmt.Sprintf("Node %s failed to validate deploy image info", id)}} {
+		got := c.ask("root", "1.115", "GET", "/v1/nodes/"+id+"/validate", "")
+		for name, reason := range want {
+			said, _ := got.body[name].(map[string]any)
+			why, _ := said["reason"].(string)
+			if said["result"] != (reason == "") || !strings.HasPrefix(why, reason) || reason == "" && why != "" {
+				t.Errorf("%s: %v, not %q", name, said, reason)
+			}
+		}
+		if got := c.ask("root", "1.115", "POST", "/v1/ports", fmt.Sprintf(`{"node_uuid": %q, "address": "aa:00:00:00:00:01"}`, id)); want["boot"] != "" && got.status != 201 {
+			t.Fatal(got)
 		}
 	}
 }

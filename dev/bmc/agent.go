@@ -219,7 +219,7 @@ func (a *Agent) inspect(ctx context.Context, at string) (id string, err error) {
 	return "", nil
 }
 
-// patience is how long a machine tries to read its medium, and its ramdisk asks which node it
+// patience is how long a machine tries to read what it boots, and its ramdisk asks which node it
 // is on. Whoever is away comes back in his own time, however short the ramdisk's seconds are.
 const patience = 10 * time.Minute
 

@@ -43,13 +43,15 @@ type boots struct {
 	life context.Context // the service's
 	work *sync.WaitGroup
 	boot Boot
+	// offer is what it is told when it asks for an address.
+	offer DHCP
 	// keeps says that no override is taken back.
 	keeps bool
 	runs  Runs
 	// stop ends what the machine runs.
 	stop  context.CancelFunc
 	agent *Agent
-	// failed is why the last start from a medium came to nothing.
+	// failed is why the last start from a medium or by the network came to nothing.
 	failed error
 }
 
@@ -66,35 +68,52 @@ func (m *Machine) powered() {
 	m.started()
 	var ctx context.Context
 	ctx, m.stop = context.WithCancel(m.life)
-	from, medium := m.boot, m.medium
+	from, read := m.boot, m.source()
 	if from.Enabled == "Once" {
 		m.boot = Boot{own.Target, own.Enabled, from.Mode}
 	}
 	settles := m.settles
 	m.work.Go(func() {
 		if pause(ctx, time.Until(settles)) == nil {
-			m.start(ctx, from, medium)
+			m.start(ctx, read)
 		}
 	})
 }
 
-// start boots the medium if the machine was told to, or else its disk. One that can't be
-// read is read again, as firmware does.
-func (m *Machine) start(ctx context.Context, from Boot, medium string) {
-	if from.Enabled == own.Enabled || from.Target != "Cd" || medium == "" {
-		m.run(ctx, m.fromDisk(), nil, nil)
-		return
+// source reads what the machine was told to boot, and gives what the kernel is told; nil for
+// its disk. The caller has the machine.
+func (m *Machine) source() func(context.Context) (map[string]string, error) {
+	medium, offer := m.medium, m.offer
+	switch {
+	case m.boot.Enabled == own.Enabled:
+	case m.boot.Target == "Cd" && medium != "":
+		return func(ctx context.Context) (map[string]string, error) { return bootParameters(ctx, medium) }
+	case m.boot.Target == "Pxe" || m.boot.Target == "UefiHttp":
+		return func(ctx context.Context) (map[string]string, error) { return m.fromNetwork(ctx, offer) }
 	}
-	for until := time.Now().Add(patience); time.Now().Before(until); {
-		told, err := bootParameters(ctx, medium)
-		if err == nil {
+	return nil
+}
+
+// start boots what is read, or else the machine's disk. What can't be read is read again, as
+// firmware does.
+func (m *Machine) start(ctx context.Context, read func(context.Context) (map[string]string, error)) {
+	for until := time.Now().Add(patience); read != nil && time.Now().Before(until); {
+		told, err := read(ctx)
+		switch {
+		case err == nil:
 			m.run(ctx, Ramdisk, newAgent(m, told), nil)
 			return
+		case errors.Is(err, errNext):
+			read = nil
+		default:
+			m.run(ctx, Nothing, nil, err)
+			if pause(ctx, 5*m.Pace) != nil {
+				return
+			}
 		}
-		m.run(ctx, Nothing, nil, err)
-		if pause(ctx, 5*m.Pace) != nil {
-			return
-		}
+	}
+	if read == nil {
+		m.run(ctx, m.fromDisk(), nil, nil)
 	}
 }
 
@@ -140,7 +159,7 @@ func (m *Machine) Agent() *Agent {
 	return m.agent
 }
 
-// BootFailure is why the machine's last start from a medium came to nothing.
+// BootFailure is why the machine's last start from a medium or by the network came to nothing.
 func (m *Machine) BootFailure() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -66,7 +66,12 @@ func (c *cloud) startMachines(ctx context.Context) error {
 		}
 		return err
 	})
-	if err := c.writeNodes(service, password); err != nil {
+	service.OfferIPXE(c.at.host("boot"), c.at.url("boot"))
+	err = bmc.WriteLoaders(c.path("loaders"))
+	if err == nil {
+		err = c.writeNodes(service, password)
+	}
+	if err != nil {
 		return err
 	}
 	c.done("machines", began)
@@ -111,6 +116,8 @@ func (c *cloud) conductor() map[string]any {
 		"conductor.boot_listen":      c.at.host("boot"),
 		"conductor.boot_url":         c.at.url("boot"),
 		"conductor.boot_dir":         c.path("boot"),
+		"conductor.tftp_listen":      c.at.host("boot"),
+		"conductor.tftp_root":        c.path("loaders"),
 		"conductor.callback_url":     c.at.url("compute") + "/baremetal",
 		"conductor.deploy_kernel":    c.at.url("parts") + "/kernel",
 		"conductor.deploy_ramdisk":   c.at.url("parts") + "/ramdisk",

@@ -86,7 +86,7 @@ var portTable = []Port{
 	{"telemetry-conductor", 9177, "the same of the conductor (--baremetal)"},
 	{"telemetry-nodes", 9178, "the same of the host worker whose hosts are nodes (--baremetal)"},
 	{"redfish", 8778, "Redfish of the simulated machines (--baremetal)"},
-	{"boot", 8779, "boot images, for the machines (--baremetal)"},
+	{"boot", 8779, "what the machines are booted from, by HTTP and TFTP (--baremetal)"},
 	{"parts", 8780, "what boot images are made of, and an image to deploy (--baremetal)"},
 }
 

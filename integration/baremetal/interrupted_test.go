@@ -14,6 +14,29 @@ import (
 	"holdfast.dev/integration/cloud"
 )
 
+// comes waits for a state of the node m1, and shows the node then.
+func comes(c *cloud.Cloud, o *Client, state string) (node map[string]any) {
+	o.t.Helper()
+	c.Eventually("the node is "+state, 3*time.Minute, func(context.Context) error {
+		if o.Does(&node, "node", "show", "m1"); node["provision_state"] != state {
+			return fmt.Errorf("it is %v: %v", node["provision_state"], node["last_error"])
+		}
+		return nil
+	})
+	return node
+}
+
+// killConductor has the conductor be killed while a machine's ramdisk does what it was told.
+func killConductor(c *cloud.Cloud, machine *bmc.Machine, command string) {
+	c.Eventually("the ramdisk is told "+command, time.Minute, func(context.Context) error {
+		if a := machine.Agent(); a == nil || !slices.Contains(a.Commands(), command) {
+			return errors.New("it isn't")
+		}
+		return nil
+	})
+	c.Kill(cloud.Conductor)
+}
+
 // TestInterruptions is what becomes of a machine whose conductor is killed while its
 // ramdisk is at work, whose rescue is aborted, and whose instance is taken away while its
 // ramdisk is waited for: it comes to where it should, what it was told it was told once,
@@ -34,23 +57,11 @@ func TestInterruptions(t *testing.T) {
 	}
 	is := func(state string) {
 		t.Helper()
-		c.Eventually("the node is "+state, 3*time.Minute, func(context.Context) error {
-			if o.Does(&node, "node", "show", "m1"); node["provision_state"] != state {
-				return fmt.Errorf("it is %v: %v", node["provision_state"], node["last_error"])
-			}
-			return nil
-		})
+		node = comes(c, o, state)
 	}
-	// killed has the conductor be killed while the ramdisk does what it was told.
 	killed := func(command string) {
 		t.Helper()
-		c.Eventually("the ramdisk is told "+command, time.Minute, func(context.Context) error {
-			if a := machine.Agent(); a == nil || !slices.Contains(a.Commands(), command) {
-				return errors.New("it isn't")
-			}
-			return nil
-		})
-		c.Kill(cloud.Conductor)
+		killConductor(c, machine, command)
 	}
 	rescue := func() { o.Does(nil, "node", "rescue", "m1", "--rescue-password", password) }
 

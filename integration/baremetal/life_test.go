@@ -66,12 +66,7 @@ func TestALife(t *testing.T) {
 	// comes waits for a state.
 	comes := func(state string) {
 		t.Helper()
-		c.Eventually("the node is "+state, 2*time.Minute, func(context.Context) error {
-			if o.Does(&node, "node", "show", "m1"); node["provision_state"] != state {
-				return fmt.Errorf("it is %v: %v", node["provision_state"], node["last_error"])
-			}
-			return nil
-		})
+		node = comes(c, o, state)
 	}
 	// image says what is to be written, and written fails the test unless the machine
 	// has started from it.

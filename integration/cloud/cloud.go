@@ -224,6 +224,8 @@ func (c *Cloud) configure(over map[string]any) {
 		"conductor.boot_listen":        images,
 		"conductor.boot_url":           "http://" + images,
 		"conductor.boot_dir":           filepath.Join(c.dir, "boot"),
+		"conductor.tftp_listen":        images,
+		"conductor.tftp_root":          filepath.Join(c.dir, "loaders"),
 		"conductor.callback_url":       "http://" + api + "/baremetal",
 		"baremetal.agent_networks":     loopback,
 

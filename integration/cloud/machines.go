@@ -47,6 +47,10 @@ func (c *Cloud) simulate(o Options) {
 		}
 	})
 	c.BMC = service
+	if err := bmc.WriteLoaders(c.config["conductor.tftp_root"].(string)); err != nil {
+		c.t.Fatal(err)
+	}
+	service.OfferIPXE(c.config["conductor.tftp_listen"].(string), c.config["conductor.boot_url"].(string))
 	if o.TwoConductors {
 		c.otherConductor()
 	}
@@ -61,7 +65,7 @@ func (c *Cloud) otherConductor() {
 	c.t.Helper()
 	images := c.address()
 	c.processes[OtherConductor] = c.another(OtherConductor, "conductor", map[string]any{"conductor.name": "conductor-2",
-		"conductor.boot_listen": images, "conductor.boot_url": "http://" + images, "conductor.boot_dir": filepath.Join(c.dir, "boot-2")}, "worker", "--role", "conductor")
+		"conductor.boot_listen": images, "conductor.tftp_listen": images, "conductor.boot_url": "http://" + images, "conductor.boot_dir": filepath.Join(c.dir, "boot-2")}, "worker", "--role", "conductor")
 }
 
 // awaitConductor waits until requests about machines have somebody to go to.

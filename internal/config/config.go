@@ -67,6 +67,8 @@ type Baremetal struct {
 	ServiceProject string `koanf:"service_project"`
 	// EnabledHardwareTypes are what nodes may be.
 	EnabledHardwareTypes []string `koanf:"enabled_hardware_types"`
+	// EnabledBootInterfaces are what they may be booted by.
+	EnabledBootInterfaces []string `koanf:"enabled_boot_interfaces"`
 	// EnabledRescueInterfaces are what they may be rescued by.
 	EnabledRescueInterfaces []string `koanf:"enabled_rescue_interfaces"`
 	// EnabledInspectInterfaces are what they may be inspected by.
@@ -94,12 +96,15 @@ type Conductor struct {
 	// and ramdisks are read from.
 	Networks      []netip.Prefix `koanf:"networks"`
 	ImageNetworks []netip.Prefix `koanf:"image_networks"`
-	// BootListen serves boot images from BootDir; BootURL is where BMCs read them, and
-	// CallbackURL where ramdisks find the API. What nodes are booted from that don't
+	// BootListen serves what nodes are booted from by HTTP, from BootDir, and BootURL is
+	// where it is read; TFTPListen serves it by TFTP, and TFTPRoot has the boot loaders.
+	// CallbackURL is where ramdisks find the API. What nodes are booted from that don't
 	// say it themselves are DeployKernel, DeployRamdisk and Bootloader.
 	BootListen         string `koanf:"boot_listen"`
 	BootDir            string `koanf:"boot_dir"`
 	BootURL            string `koanf:"boot_url"`
+	TFTPListen         string `koanf:"tftp_listen"`
+	TFTPRoot           string `koanf:"tftp_root"`
 	CallbackURL        string `koanf:"callback_url"`
 	DeployKernel       string `koanf:"deploy_kernel"`
 	DeployRamdisk      string `koanf:"deploy_ramdisk"`

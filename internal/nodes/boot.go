@@ -17,7 +17,7 @@ import (
 	"holdfast.dev/internal/store/baremetal"
 )
 
-// Boot interfaces that ramdisks are booted by.
+// Boot interfaces that ramdisks are booted by, beside those by the network (netboot.go).
 const (
 	BootVirtualMedia = "redfish-virtual-media"
 	BootFake         = "fake"
@@ -46,18 +46,18 @@ type BootDefaults struct {
 	Kernel, Ramdisk, Bootloader, Append string
 }
 
-// BootImage is what a ramdisk's medium is made of, by address.
+// BootImage is what a ramdisk is booted from, by address.
 type BootImage struct {
 	// ISO is a medium that is there already; the others are empty then.
 	ISO string
 	// Kernel and Ramdisk are its files, Bootloader the image of an EFI system
-	// partition that starts them.
+	// partition that starts them from a medium.
 	Kernel, Ramdisk, Bootloader string
 	// Append are words of the kernel's command line.
 	Append []string
 }
 
-// Boot reads it. Errors: Invalid.
+// Boot reads it, for the node's boot interface. Errors: Invalid.
 func (i Info) Boot(mode RamdiskMode, usual BootDefaults) (BootImage, error) {
 	pick := func(name, usual string) string {
 		if text := i.text(name); text != "" {
@@ -69,24 +69,37 @@ func (i Info) Boot(mode RamdiskMode, usual BootDefaults) (BootImage, error) {
 	if err != nil {
 		return BootImage{}, err
 	}
+	kernel, ramdisk := string(mode)+"_kernel", string(mode)+"_ramdisk"
+	if _, ok := NetbootOf(i.node); ok {
+		b := BootImage{Kernel: i.text(kernel), Ramdisk: i.text(ramdisk), Append: words}
+		if b.Kernel == "" && b.Ramdisk == "" { // half of them from elsewhere would hide a mistake
+			b.Kernel, b.Ramdisk = usual.Kernel, usual.Ramdisk
+		}
+		return b, lacking("Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration", map[string]string{kernel: b.Kernel, ramdisk: b.Ramdisk})
+	}
 	b := BootImage{ISO: i.text(string(mode) + "_iso"), Append: words}
 	if b.ISO != "" {
 		return b, nil
 	}
-	b.Kernel, b.Ramdisk = pick(string(mode)+"_kernel", usual.Kernel), pick(string(mode)+"_ramdisk", usual.Ramdisk)
+	b.Kernel, b.Ramdisk = pick(kernel, usual.Kernel), pick(ramdisk, usual.Ramdisk)
 	b.Bootloader = pick("bootloader", usual.Bootloader)
+	return b, lacking(fmt.Sprintf("Error validating %s for redfish virtual media. Some parameters were missing in node's driver_info", mode),
+		map[string]string{kernel: b.Kernel, ramdisk: b.Ramdisk, "bootloader": b.Bootloader})
+}
+
+// lacking names those of some parameters that are empty. Errors: Invalid.
+func lacking(text string, parameters map[string]string) error {
 	var missing []string
-	for name, value := range map[string]string{string(mode) + "_kernel": b.Kernel, string(mode) + "_ramdisk": b.Ramdisk, "bootloader": b.Bootloader} {
+	for name, value := range parameters {
 		if value == "" {
 			missing = append(missing, fmt.Sprintf("'%s'", name))
 		}
 	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return BootImage{}, faults.New(faults.Invalid, "MissingParameterValue", "Error validating %s for redfish virtual media. Some parameters were missing in node's driver_info. Missing are: [%s]",
-			mode, strings.Join(missing, ", "))
+	if len(missing) == 0 {
+		return nil
 	}
-	return b, nil
+	slices.Sort(missing)
+	return faults.New(faults.Invalid, "MissingParameterValue", "%s. Missing are: [%s]", text, strings.Join(missing, ", "))
 }
 
 // word is what a kernel's command line may have: nothing by which a boot loader's
@@ -105,20 +118,20 @@ func (i Info) appended(text, usual string) ([]string, error) {
 	return words, nil
 }
 
-// What is served for a node has an unguessable name: MediumSuffix is the end of that of its
-// ramdisk's medium, and ImageSuffix of that of what Glance has for its disk.
+// What is served for a node has an unguessable name, which ends by what it is: a medium with
+// its ramdisk, or a folder of files that it is booted from by the network. That with
+// ImageSuffix is what Glance has for its disk.
 const (
-	MediumSuffix = ".iso"
-	ImageSuffix  = ".img"
+	MediumSuffix  = ".iso"
+	NetbootSuffix = ".net"
+	ImageSuffix   = ".img"
 )
 
-// ServedAt is where the medium of a name is served.
+// ServedAt is where what has a name is served.
 func ServedAt(url, name string) string { return strings.TrimSuffix(url, "/") + "/" + name }
 
-// ImageAt is where the image is served of a node whose medium has a name.
-func ImageAt(url, medium string) string {
-	return ServedAt(url, strings.TrimSuffix(medium, MediumSuffix)+ImageSuffix)
-}
+// ImageAt is where the image is served of a node that is booted from what has a name.
+func ImageAt(url, name string) string { return ServedAt(url, name) + ImageSuffix }
 
 // agentKeys are what is known of a node's ramdisk while it runs.
 var agentKeys = []string{"agent_url", "agent_version", "agent_last_heartbeat", "agent_verify_ca", "agent_status", "agent_status_message"}

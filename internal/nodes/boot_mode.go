@@ -3,6 +3,7 @@ package nodes
 // How a node is to boot, and what else its instance is to be capable of, as its row says.
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -14,6 +15,15 @@ import (
 // BootMode is how the instance starts: as it says, or its node. Errors: Invalid, they
 // contradict each other.
 func (i Info) BootMode() (string, error) {
+	mode, err := i.AskedBootMode()
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(mode, provision.UEFI), nil
+}
+
+// AskedBootMode is that, and empty if neither says it. Errors: as BootMode.
+func (i Info) AskedBootMode() (string, error) {
 	secure, err := i.capability("secure_boot")
 	if err != nil {
 		return "", err
@@ -26,12 +36,7 @@ func (i Info) BootMode() (string, error) {
 		return "", err
 	}
 	ofNode := strings.ToLower(i.ofNode("boot_mode"))
-	for _, other := range []string{i.text("deploy_boot_mode"), ofNode, provision.UEFI} {
-		if mode == "" {
-			mode = other
-		}
-	}
-	if mode = strings.ToLower(mode); ofNode != "" && ofNode != mode {
+	if mode = strings.ToLower(cmp.Or(mode, i.text("deploy_boot_mode"), ofNode)); ofNode != "" && ofNode != mode {
 		return "", i.invalid("Node %s boot mode %s violates node properties/capabilities %s", i.node.UUID, mode, ofNode)
 	}
 	return mode, nil

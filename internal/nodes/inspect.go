@@ -22,7 +22,7 @@ func MayInspect(n *baremetal.Node) error {
 	switch name := Interfaces(n)["inspect"]; {
 	case name == InspectFake, name == InspectRedfish && PowerInterface(n) == "redfish":
 		return nil
-	case name == InspectAgent && BootInterface(n) == BootVirtualMedia:
+	case name == InspectAgent && BootsRamdisk(n):
 		return nil
 	case name == InspectAgent:
 		return hardware.Unsupported(n.Driver, "validate_inspection")

@@ -28,12 +28,11 @@ func MayRescue(n *baremetal.Node) error {
 // MayBoot says whether a node's boot interface is one that ramdisks and instances are
 // started by. Errors: Invalid.
 func MayBoot(n *baremetal.Node) error {
-	switch name := BootInterface(n); name {
-	case BootVirtualMedia, BootFake:
+	name := BootInterface(n)
+	if BootsRamdisk(n) || name == BootFake {
 		return nil
-	default:
-		return faults.New(faults.Invalid, "InvalidParameterValue", "this release has no boot interface %q", name)
 	}
+	return faults.New(faults.Invalid, "InvalidParameterValue", "this release has no boot interface %q", name)
 }
 
 // RescuePlace is what the password of the ramdisk that rescues a node is sealed for.

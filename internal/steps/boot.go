@@ -33,9 +33,9 @@ type BootClearIn struct {
 // BootActivities is implemented by activities/boot. Every method is idempotent by
 // observing before it acts.
 type BootActivities interface {
-	// Ramdisk: a medium with the node's ramdisk is in its drive, and it starts from
-	// there once. Nothing is known of any ramdisk from before the operation. Errors:
-	// Invalid (the row doesn't say what is booted, or the BMC refuses), Unavailable,
+	// Ramdisk: the node's ramdisk is served, and the node starts it once, from a medium in
+	// its drive or by the network. Nothing is known of any ramdisk from before the operation.
+	// Errors: Invalid (the row doesn't say what is booted, or the BMC refuses), Unavailable,
 	// Superseded.
 	Ramdisk(context.Context, BootRamdiskIn) (struct{}, error)
 	// Clear is the undo: nothing is in the drive, and, unless a ramdisk runs on, no file of
@@ -51,7 +51,7 @@ var Boot bootSteps
 type bootSteps struct{}
 
 var (
-	// What a medium is made of is read first, and may be large.
+	// What a ramdisk is booted from is read first, and may be large.
 	bootRamdisk = define(Step{Name: "boot.Ramdisk", Place: OnConductor, StartToClose: 10 * time.Minute,
 		ScheduleToStart: HostPatience, Heartbeat: 10 * time.Second, Retry: service})
 	bootClear  = conductorStep("boot.Clear")

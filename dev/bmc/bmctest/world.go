@@ -5,10 +5,12 @@ package bmctest
 import (
 	"cmp"
 	"encoding/json"
+	"net"
 	"path/filepath"
 	"testing"
 
 	sim "holdfast.dev/dev/bmc"
+	"holdfast.dev/dev/bmc/ipmitest"
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
@@ -72,6 +74,21 @@ func New(t *testing.T, o sim.Options, ready func(w *World, info map[string]any))
 	computetest.InTx(t, w.DB, func(tx store.Tx) error { return baremetal.Nodes.Create(t.Context(), tx, n) })
 	w.Begin()
 	return w
+}
+
+// ByIPMI has the node's BMC speak IPMI, as its driver_info says then, and gives it.
+func (w *World) ByIPMI(o ipmitest.Options, info map[string]any) *ipmitest.BMC {
+	w.Helper()
+	o.Username, o.Password = "admin", "s3cret"
+	b := ipmitest.Serve(w.T, w.Machine, o)
+	host, port, err := net.SplitHostPort(b.Address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	name := "ipmitool"
+	w.Node.Driver, w.Node.PowerInterface, w.Node.ManagementInterface = "ipmi", &name, &name
+	info["ipmi_address"], info["ipmi_port"], info["ipmi_username"], info["ipmi_password"] = host, port, o.Username, "******"
+	return b
 }
 
 // Engine is a new process's.

@@ -28,8 +28,9 @@ type Options struct {
 	Kg []byte
 	// Suites are its cipher suites; none is 3 and 17.
 	Suites []byte
-	// Forgets has it refuse to keep what the machine is to start from.
-	Forgets bool
+	// Forgets has it refuse to keep what the machine is to start from, and Keeps to take
+	// that back.
+	Forgets, Keeps bool
 }
 
 // BMC is one that runs.
@@ -172,10 +173,15 @@ func (b *BMC) setOption(data []byte) ([]byte, types.CompletionCode) {
 		return nil, types.CodeOK
 	case len(data) != 6 || data[0] != 5:
 		return nil, types.CodeParameterNotSupported
+	case data[1]&0x80 == 0 && b.o.Keeps:
+		return nil, types.CodeRequestDataFieldInvalid
 	}
 	b.flags = slices.Clone(data[1:])
 	from := sim.Boot{Target: targets[data[2]], Enabled: "Once", Mode: "Legacy"}
-	if data[1]&0x40 != 0 {
+	switch {
+	case data[1]&0x80 == 0:
+		from = sim.Boot{Target: "None", Enabled: "Disabled", Mode: b.machine.Boot().Mode}
+	case data[1]&0x40 != 0:
 		from.Enabled = "Continuous"
 	}
 	if data[1]&0x20 != 0 {
@@ -190,6 +196,9 @@ func (b *BMC) option(data []byte) ([]byte, types.CompletionCode) {
 	defer b.mu.Unlock()
 	if len(data) != 3 || data[0] != 5 {
 		return nil, types.CodeParameterNotSupported
+	}
+	if b.machine.Boot().Enabled == "Disabled" {
+		b.flags = make([]byte, 5) // the machine has started by them
 	}
 	return append([]byte{1, 5}, b.flags...), types.CodeOK
 }

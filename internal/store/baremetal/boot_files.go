@@ -13,7 +13,7 @@ import (
 	"holdfast.dev/internal/store"
 )
 
-// BootFile is the one that a node is booted from.
+// BootFile is the one that a node is booted from, a medium or a folder of files.
 type BootFile struct {
 	NodeUUID, OperationID, Name, Conductor string
 }
@@ -26,6 +26,12 @@ func BootFileOf(ctx context.Context, q store.Queryer, nodeUUID string) (*BootFil
 // BootFileNamed is the one that is served as a name; nil if there is none.
 func BootFileNamed(ctx context.Context, q store.Queryer, name string) (*BootFile, error) {
 	return bootFile(ctx, q, "name = $1", name)
+}
+
+// BootFileOfPort is that of the node which is booted by the port of a hardware address; nil
+// if it has none.
+func BootFileOfPort(ctx context.Context, q store.Queryer, address string) (*BootFile, error) {
+	return bootFile(ctx, q, "node_uuid = (SELECT node_uuid FROM baremetal.ports WHERE address = $1 AND pxe_enabled)", address)
 }
 
 func bootFile(ctx context.Context, q store.Queryer, where, arg string) (*BootFile, error) {

@@ -92,6 +92,12 @@ func NotEmpty(g *Portgroup) error {
 	return faults.New(faults.Invalid, "PortgroupNotEmpty", "Cannot complete the requested action because portgroup %s contains ports.", g.UUID)
 }
 
+// HasPorts says whether a node has any.
+func HasPorts(ctx context.Context, q store.Queryer, nodeUUID string) (has bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM baremetal.ports WHERE node_uuid = $1)`, nodeUUID).Scan(&has)
+	return has, store.Translate(err)
+}
+
 // PortgroupHasPorts says whether ports are in a port group.
 func PortgroupHasPorts(ctx context.Context, q store.Queryer, uuid string) (has bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM baremetal.ports WHERE portgroup_uuid = $1)`, uuid).Scan(&has)
