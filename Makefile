@@ -182,7 +182,7 @@ MOVES_LOG := bin/integration-moves.log
 integration-moves: bin/holdfast-temporal
 	@mkdir -p docs/results; go test -count=1 -timeout 60m -p 1 -tags moves -v -run 'Hosts|Migration' ./activities/libvirt/qemu ./integration/walk > $(MOVES_LOG) 2>&1; code=$$?; \
 	{ echo '# Moves'; echo; \
-	  echo "\`make integration-moves\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: two hosts on one machine, with libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1). What each test does and asserts stands in \`integration/walk\` and \`activities/libvirt/qemu/migrate_test.go\`. Downtime and total time are libvirt'\''s; an emulated guest stands still for much longer than one under KVM."; echo; \
+	  echo "\`make integration-moves\`, $$(date -u +%F), commit $$(git rev-parse --short HEAD), $$(nproc) cores: two hosts on one machine, with libvirt $$(libvirtd --version | sed 's/.* //') and $$(qemu-system-x86_64 --version | head -n 1). What each test does and asserts stands in \`integration/walk\` and \`activities/libvirt/qemu/migrate_test.go\`. Downtime and total time are libvirt's; an emulated guest stands still for much longer than one under KVM."; echo; \
 	  echo '```'; grep -E '^ *--- |_test.go:[0-9]+: (downtime|uptime|took|the client|killed|[0-9]+ records)|^(ok|FAIL)' $(MOVES_LOG); echo '```'; } > docs/results/integration-moves.md; \
 	grep -E '^ *--- |^ +[a-z_]+\.go:|^(ok|FAIL)' $(MOVES_LOG); exit $$code
 
