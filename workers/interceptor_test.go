@@ -18,6 +18,7 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/testenv"
 )
 
 // What a workflow gets of an activity's error, and what the log gets.
@@ -81,10 +82,7 @@ func TestWhatIsBrokenIsGivenUp(t *testing.T) {
 			t.Parallel()
 			const patience = 30
 			var log strings.Builder
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-			env := suite.NewTestWorkflowEnvironment()
-			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&errorsOut{log: textLog(&log)}}})
+			env := testenv.Workflow(&errorsOut{log: textLog(&log)})
 			var tried int32
 			env.RegisterActivityWithOptions(func(context.Context, steps.PlanIn) error {
 				if tried++; tried > patience {

@@ -26,7 +26,7 @@ type rule struct {
 // rules are read from the top; the first whose folder holds the package counts.
 // The module's root (main and its commands) wires everything and has none.
 var rules = []rule{
-	{"workflows/workflowtest", []string{"internal/steps", "internal/operations", "internal/faults", "go.temporal.io"}},
+	{"workflows/workflowtest", []string{"internal/steps", "internal/operations", "internal/faults", "internal/testenv", "go.temporal.io"}},
 	{"workflows", []string{"workflows", "internal/steps", "internal/operations", "internal/provision", "internal/hot/graph", "internal/faults",
 		"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/api/enums"}},
 	{"activities", []string{"activities", "internal", "schemas", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/temporal",

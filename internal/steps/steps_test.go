@@ -2,20 +2,18 @@ package steps_test
 
 import (
 	"context"
-	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/testenv"
 )
 
 // families are the interfaces that activities implement, with the callers that
@@ -108,9 +106,7 @@ func TestOptions(t *testing.T) {
 // What the table says arrives at the activity, and Until bounds it.
 func TestACallCarriesItsOptions(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := testenv.Workflow()
 	var info activity.Info
 	env.RegisterActivityWithOptions(func(ctx context.Context, _ steps.BuildIn) (steps.BuildOut, error) {
 		info = activity.GetInfo(ctx)
@@ -162,9 +158,7 @@ func TestTries(t *testing.T) {
 		{"libvirt.Destroy", destroy, faults.Internal, most},
 		{"neutron.Allocate", allocate, faults.Internal, 5},
 	} {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-		env, tries := suite.NewTestWorkflowEnvironment(), 0
+		env, tries := testenv.Workflow(), 0
 		env.RegisterActivityWithOptions(func(context.Context, map[string]any) (map[string]any, error) {
 			if tries++; tries == most {
 				return nil, nil

@@ -20,7 +20,6 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -59,9 +58,7 @@ func TestRunsAreBounded(t *testing.T) {
 			continue
 		}
 		for more, want := range map[int]int{1: 1, 3: 3, 1000: 200} {
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-			env, taken := suite.NewTestWorkflowEnvironment(), 0
+			env, taken := testenv.Workflow(), 0
 			answer := parts(more)
 			f := func(ctx context.Context, in struct{}) (steps.MaintenanceOut, error) { taken++; return answer(ctx, in) }
 			for _, step := range partial {
@@ -84,9 +81,7 @@ func pages(_ context.Context, in steps.NodePagesIn) (steps.NodePagesOut, error) 
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for _, name := range rounds {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-		env := suite.NewTestWorkflowEnvironment()
+		env := testenv.Workflow()
 		var mu sync.Mutex
 		did := map[steps.NodePage]string{}
 		env.RegisterActivityWithOptions(pages, activity.RegisterOptions{Name: "maintenance.NodePages"})

@@ -5,17 +5,15 @@ package workflowtest
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/testenv"
 )
 
 // Story is a kind of operation under test.
@@ -145,9 +143,7 @@ func Told(t *testing.T, story func(workflow.Context, steps.Ref) error, world fun
 // what the operation's row says.
 func (story Story) tell(t *testing.T, w *World) error {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
+	env := testenv.Workflow()
 	env.SetStartTime(Epoch)
 	env.SetTestTimeout(time.Minute)
 	env.RegisterWorkflow(story.Workflow)

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
@@ -17,13 +16,13 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"holdfast.dev/internal/operations"
 	"holdfast.dev/internal/steps"
+	"holdfast.dev/internal/testenv"
 )
 
 // Model is the operation of a world. What it is asked for is set up by a scene; the
@@ -268,9 +267,7 @@ func stepsOf(w Modelled) map[string]any {
 func Tell(t *testing.T, workflows Workflows, w Modelled) error {
 	t.Helper()
 	m := w.model()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	m.env = suite.NewTestWorkflowEnvironment()
+	m.env = testenv.Workflow()
 	m.env.SetStartTime(Epoch)
 	m.env.SetTestTimeout(time.Minute)
 	m.env.RegisterWorkflowWithOptions(workflows[m.Kind], workflow.RegisterOptions{Name: string(m.Kind)})
