@@ -74,16 +74,19 @@ type Activities struct {
 	drives Drives
 	guard  netguard.Policy
 	images *images.Download
-	since  time.Time // when the process has begun
+	since  time.Time // when the process has begun, or a little before: the clock that dates files lags
 	Options
 }
 
 var _ steps.BootActivities = (*Activities)(nil)
 
+// fileLag is more than the dates of files lag behind.
+const fileLag = 100 * time.Millisecond
+
 // New makes the activities.
 func New(db *store.DB, e *engine.Engine, box *secrets.Box, drives Drives, o Options) *Activities {
 	guard := netguard.Policy{Use: "boot image", Redirects: 3, MaxBody: maxPart, Timeout: fetchTime}.Within(o.Networks)
-	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, images: images.NewDownload(serveTime), since: time.Now(), Options: o}
+	return &Activities{db: db, engine: e, box: box, drives: drives, guard: guard, images: images.NewDownload(serveTime), since: time.Now().Add(-fileLag), Options: o}
 }
 
 // Ramdisk is idempotent by the node's row of files: the operation's own file and

@@ -103,8 +103,9 @@ func newWorldBy(t *testing.T, by, token string, change func(w *bmctest.World, in
 	w.url, w.tftp = "http://"+listener.Addr().String(), conn.LocalAddr().String()
 	ctx, stop := context.WithCancel(context.Background())
 	log, served := slog.New(slog.DiscardHandler), errgroup.Group{}
-	served.Go(func() error { return w.activities(w.DB).Serve(ctx, listener, log) })
-	served.Go(func() error { return w.activities(w.DB).ServeTFTP(ctx, conn, log) })
+	a := w.activities(w.DB) // begun before anything is made that it would take for an earlier one's
+	served.Go(func() error { return a.Serve(ctx, listener, log) })
+	served.Go(func() error { return a.ServeTFTP(ctx, conn, log) })
 	t.Cleanup(func() {
 		stop()
 		if err := served.Wait(); err != nil {
