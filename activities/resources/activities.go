@@ -91,7 +91,7 @@ func New(db *store.DB, e *engine.Engine, o Options) *Activities {
 const maxDefinitions = 32
 
 // definition gives what a stack was asked to be by a template, which never
-// changes.
+// changes once it has the zones that it asks for.
 func (a *Activities) definition(ctx context.Context, q store.Queryer, s *orchestration.Stack, template int64) (*stacks.Definition, error) {
 	a.mu.Lock()
 	d := a.definitions[template]
@@ -105,6 +105,9 @@ func (a *Activities) definition(ctx context.Context, q store.Queryer, s *orchest
 	}
 	if d, err = stacks.Load(s, row, a.o.Box, a.o.Registry); err != nil {
 		return nil, err
+	}
+	if d.WantsZones() {
+		return d, nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

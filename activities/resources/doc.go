@@ -2,6 +2,7 @@
 // stacks, made, changed and taken away.
 //
 //	Plan, Fail         what is to be done, what was given up  plan.go fail.go
+//	Zones              what the owner's cloud has             zones.go
 //	Batch, Work        the work itself                        work.go
 //	Type, Types        what a type does: the seam             type.go
 //	None, Delay, ...   types with logic of their own          type_*.go

@@ -53,6 +53,9 @@ func (j *job) planMake(ctx context.Context, tx store.Tx, rows []*orchestration.R
 	if err != nil {
 		return steps.PlanOut{}, err
 	}
+	if d.WantsZones() {
+		return steps.PlanOut{Zones: true}, nil
+	}
 	next, names, err := d.Graph()
 	if err != nil {
 		return steps.PlanOut{}, err

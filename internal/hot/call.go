@@ -41,6 +41,8 @@ type function struct {
 	// refers gives the resource that the function refers to, and the attribute
 	// ("" if it's the resource itself); nil if it doesn't refer to any.
 	refers func(c *call) (resource any, attribute []any)
+	// zones says that the result has the zones of the user.
+	zones bool
 }
 
 // omitted is the value of an "if" without a third argument: what it stands in
@@ -110,6 +112,7 @@ func (s *Stack) parseCall(functions table, fn *function, name string, args any, 
 			return nil, refused(c, err)
 		}
 	}
+	s.asksZones = s.asksZones || fn.zones
 	return c, nil
 }
 

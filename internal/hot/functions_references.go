@@ -250,7 +250,7 @@ var findInMap = &function{
 }
 
 // getAZs gives the zones of the user, whatever it is given.
-var getAZs = &function{result: func(e *evaluation, c *call) (any, error) {
+var getAZs = &function{zones: true, result: func(e *evaluation, c *call) (any, error) {
 	if e.stack.zones == nil {
 		return []any{"nova"}, nil
 	}

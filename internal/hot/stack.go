@@ -56,14 +56,15 @@ type Surroundings struct {
 	Facade *Facade
 }
 
-// Stack is a template bound to parameters. It is never changed, but for the
-// conditions it remembers while it is bound.
+// Stack is a template bound to parameters. It is never changed, but for what it
+// remembers of conditions and functions while it is bound.
 type Stack struct {
 	Template   *Template
 	Parameters *Parameters
 
 	files      map[string]string
 	zones      []string
+	asksZones  bool
 	facade     *Facade
 	mappings   *value.Map
 	declared   map[string]bool
@@ -104,6 +105,10 @@ func (s *Stack) evaluation(attrs Attributes) *evaluation {
 	}
 	return &evaluation{stack: s, attrs: attrs}
 }
+
+// AsksZones says whether a function of the template gives the availability zones of the
+// user: one that stands in what is enabled, and in a branch that is taken.
+func (s *Stack) AsksZones() bool { return s.asksZones }
 
 // Resources are the enabled resources in the order of the template.
 func (s *Stack) Resources() []*Resource { return s.resources }

@@ -24,6 +24,8 @@ type Definition struct {
 
 	// facade is the resource that the stack is, where its template may ask for that.
 	facade *hot.Facade
+	// zones are the availability zones of the owner; nil if nobody has asked for them.
+	zones  []string
 	who    hot.Identity
 	family *family
 	// filesID is what the files are kept as; 0 is nothing yet.
@@ -32,12 +34,13 @@ type Definition struct {
 	uses struct {
 		sync.Once
 		types []*resourcetype.Type
+		zones bool // that they ask for zones, or the stack itself
 	}
 }
 
 // define binds a template to the parameters of an environment.
-func define(t *hot.Template, env *hot.Environment, files map[string]string, who hot.Identity, types *resourcetype.Registry, fetch Fetcher, facade *hot.Facade) (*Definition, error) {
-	d := &Definition{Environment: env, Files: files, Types: types, family: newFamily(fetch), facade: facade}
+func define(t *hot.Template, env *hot.Environment, around hot.Surroundings, who hot.Identity, types *resourcetype.Registry, fetch Fetcher) (*Definition, error) {
+	d := &Definition{Environment: env, Files: around.Files, Types: types, family: newFamily(fetch), facade: around.Facade, zones: around.Zones}
 	if err := d.bind(t, who); err != nil {
 		return nil, err
 	}
@@ -50,7 +53,7 @@ func (d *Definition) bind(t *hot.Template, who hot.Identity) error {
 	if err != nil {
 		return err
 	}
-	if d.Stack, err = hot.Bind(t, parameters, hot.Surroundings{Files: d.Files, Facade: d.facade}); err != nil {
+	if d.Stack, err = hot.Bind(t, parameters, hot.Surroundings{Files: d.Files, Zones: d.zones, Facade: d.facade}); err != nil {
 		return err
 	}
 	d.order()
@@ -121,26 +124,31 @@ func (d *Definition) TypeOf(r *hot.Resource) (*resourcetype.Type, error) {
 // maxShown is how much is shown of a name.
 const maxShown = 255
 
-// Outside says whether a resource may be outside our own database.
+// WantsZones says that the template asks for the owner's availability zones, and that
+// nobody has read them yet.
+func (d *Definition) WantsZones() bool { return d.zones == nil && d.AsksZones() }
+
+// Outside says whether a resource may be outside our own database, or something is asked
+// that isn't in it.
 func (d *Definition) Outside() bool {
 	for _, r := range d.Resources() {
 		if _, err := d.TypeOf(r); err != nil {
 			return true
 		}
 	}
-	return slices.ContainsFunc(d.Used(), func(t *resourcetype.Type) bool { return t.REST != nil })
+	return slices.ContainsFunc(d.Used(), func(t *resourcetype.Type) bool { return t.REST != nil }) || d.uses.zones
 }
 
 // Used are the types of the resources, and of what is nested in those that are stacks,
 // as far as they can be known before anything is there: nothing else is made. What
 // is wrong with a type is told by Validate.
 func (d *Definition) Used() []*resourcetype.Type {
-	d.uses.Do(func() { d.uses.types = d.used(NewBudget(maxInside)) })
+	d.uses.Do(func() { d.uses.types, d.uses.zones = d.used(NewBudget(maxInside)) })
 	return d.uses.types
 }
 
-func (d *Definition) used(left *Budget) []*resourcetype.Type {
-	var used []*resourcetype.Type
+func (d *Definition) used(left *Budget) (used []*resourcetype.Type, zones bool) {
+	zones = d.AsksZones()
 	for _, r := range d.Resources() {
 		t, err := d.TypeOf(r)
 		if err != nil {
@@ -152,13 +160,14 @@ func (d *Definition) used(left *Budget) []*resourcetype.Type {
 		}
 		inside, err := d.Inside(r, t, left)
 		if err != nil {
-			return used
+			return used, zones
 		}
 		if inside != nil {
-			used = append(used, inside.used(left)...)
+			types, asks := inside.used(left)
+			used, zones = append(used, types...), zones || asks
 		}
 	}
-	return used
+	return used, zones
 }
 
 // Validate checks all that can be checked before anything is done, in the

@@ -43,7 +43,14 @@ func Load(s *orchestration.Stack, row *orchestration.Template, box *secrets.Box,
 	if err != nil {
 		return nil, fmt.Errorf("template %d: %w", row.ID, err)
 	}
-	d, err := define(t, env, files, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types, nil, facade)
+	var zones []string
+	if row.Zones != "" {
+		if err := json.Unmarshal([]byte(row.Zones), &zones); err != nil {
+			return nil, fmt.Errorf("template %d: %w", row.ID, err)
+		}
+	}
+	around := hot.Surroundings{Files: files, Zones: zones, Facade: facade}
+	d, err := define(t, env, around, hot.Identity{Project: s.ProjectID, Name: s.Name, ID: s.ID}, types, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +73,9 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 	if row.Facade, err = keptFacade(d.facade); err != nil {
 		return nil, err
 	}
+	if row.Zones, err = KeptZones(d.zones); err != nil {
+		return nil, err
+	}
 	if d.filesID != 0 {
 		return row, nil
 	}
@@ -79,6 +89,19 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 	}
 	row.Files = string(texts)
 	return row, nil
+}
+
+// KeptZones are zones as the row of a template has them; "" is none that anybody has
+// asked for.
+func KeptZones(zones []string) (string, error) {
+	if zones == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(zones)
+	if err != nil {
+		return "", fmt.Errorf("zones: %w", err)
+	}
+	return string(text), nil
 }
 
 // keptFacade is a facade as it is when the stack is asked for, to be kept: nobody who

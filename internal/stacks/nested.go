@@ -159,7 +159,7 @@ func (d *Definition) Child(n *Nested, who hot.Identity, resource string) (*Defin
 	if d.Depth >= MaxDepth {
 		return nil, &hot.Error{Class: hot.LimitExceeded, Message: fmt.Sprintf("Request limit exceeded: Recursion depth exceeds %d.", MaxDepth)}
 	}
-	child := &Definition{Files: d.Files, Types: d.Types, Depth: d.Depth + 1, facade: n.Facade, family: d.family, filesID: d.filesID}
+	child := &Definition{Files: d.Files, Types: d.Types, Depth: d.Depth + 1, facade: n.Facade, zones: d.zones, family: d.family, filesID: d.filesID}
 	child.keepFiles(n.Files)
 	child.Environment = d.Environment.Child(n.Parameters, n.Without, resource)
 	if err := child.bind(n.Template, who); err != nil {

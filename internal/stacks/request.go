@@ -92,7 +92,7 @@ func ParsePatch(body *value.Map, now *Definition, fetch Fetcher) (*Request, erro
 
 // Define is what the request asks for, of the stack that who is.
 func (r *Request) Define(who hot.Identity, types *resourcetype.Registry) (*Definition, error) {
-	return define(r.Template, r.Environment, r.Files, who, types, r.fetch, nil)
+	return define(r.Template, r.Environment, hot.Surroundings{Files: r.Files}, who, types, r.fetch)
 }
 
 // bad is the original's answer to a body that is not as it must be.

@@ -114,7 +114,7 @@ func (d *Definition) Restored(who hot.Identity, kept map[string]*Kept) (*Definit
 	if err != nil {
 		return nil, err
 	}
-	made, err := define(t, d.Environment, d.Files, who, d.Types, d.family.fetch, d.facade)
+	made, err := define(t, d.Environment, hot.Surroundings{Files: d.Files, Facade: d.facade}, who, d.Types, d.family.fetch)
 	if err != nil {
 		return nil, err
 	}

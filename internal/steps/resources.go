@@ -116,7 +116,19 @@ type PlanOut struct {
 	Done []int `json:"done,omitempty"`
 	// Unasked says of a Check that there are resources that can't be asked.
 	Unasked bool `json:"unasked,omitempty"`
+	// Zones says that nothing is planned yet: the template asks for the availability zones
+	// of the stack's owner, which are to be read first.
+	Zones bool `json:"zones,omitempty"`
 }
+
+// ZonesIn asks for the availability zones of the owner of the fenced operation's stack.
+type ZonesIn struct {
+	Fence Fence `json:"fence"`
+	Phase Phase `json:"phase"`
+}
+
+// ZonesOut says nothing.
+type ZonesOut struct{}
 
 // WorkIn names resources to be worked on, each after those it needs.
 type WorkIn struct {
@@ -185,6 +197,10 @@ type ScaledOut struct{}
 type ResourcesActivities interface {
 	// Plan: rows that are there stay. Errors: Superseded, Invalid.
 	Plan(context.Context, PlanIn) (PlanOut, error)
+	// Zones reads the zones that the template of a phase asks for, and keeps them with it:
+	// those that are kept stay. Errors: Superseded, Invalid, Unauthorized, Forbidden,
+	// Unavailable.
+	Zones(context.Context, ZonesIn) (ZonesOut, error)
 	// Batch is for instant resources: what is done already is done. Errors: Superseded.
 	Batch(context.Context, WorkIn) (WorkOut, error)
 	// Work is for one resource that isn't instant. Errors: Superseded,
@@ -207,6 +223,7 @@ type resourcesSteps struct{}
 
 var (
 	resourcesPlan   = databaseStep("resources.Plan", reading)
+	resourcesZones  = serviceStep("resources.Zones", service)
 	resourcesBatch  = databaseStep("resources.Batch", reading)
 	resourcesWork   = serviceStep("resources.Work", service)
 	resourcesFail   = localStep("resources.Fail")
@@ -217,6 +234,11 @@ var (
 // Plan makes the graph of a traversal.
 func (resourcesSteps) Plan(ctx workflow.Context, in PlanIn) (PlanOut, error) {
 	return call[PlanOut](ctx, resourcesPlan, "", in)
+}
+
+// Zones reads the availability zones of a stack's owner.
+func (resourcesSteps) Zones(ctx workflow.Context, in ZonesIn) (ZonesOut, error) {
+	return call[ZonesOut](ctx, resourcesZones, ControlQueue, in)
 }
 
 // Batch works on instant resources.

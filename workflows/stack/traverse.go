@@ -100,7 +100,7 @@ func traverse(ctx workflow.Context, s *saga.Saga, phase steps.Phase, action stri
 
 // enter begins a traversal, which is to be followed.
 func enter(ctx workflow.Context, s *saga.Saga, phase steps.Phase, ends time.Time) (*traversal, error) {
-	plan, err := steps.Resources.Plan(s.Context(), steps.PlanIn{Fence: s.Fence, Phase: phase})
+	plan, err := planned(s, phase)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +119,24 @@ func enter(ctx workflow.Context, s *saga.Saga, phase steps.Phase, ends time.Time
 	}
 	t.work, t.stop = workflow.WithCancel(s.Context())
 	return t, nil
+}
+
+// planned is the plan of a phase, before which the zones are read that its template asks
+// for.
+func planned(s *saga.Saga, phase steps.Phase) (steps.PlanOut, error) {
+	in := steps.PlanIn{Fence: s.Fence, Phase: phase}
+	plan, err := steps.Resources.Plan(s.Context(), in)
+	if err != nil || !plan.Zones {
+		return plan, err
+	}
+	if _, err := steps.Resources.Zones(s.Context(), steps.ZonesIn(in)); err != nil {
+		return plan, err
+	}
+	plan, err = steps.Resources.Plan(s.Context(), in)
+	if err == nil && plan.Zones {
+		err = faults.New(faults.Internal, "NoZones", "the availability zones that the template asks for are not kept")
+	}
+	return plan, err
 }
 
 // follow is the traversal itself.

@@ -153,15 +153,15 @@ func InsertStack(ctx context.Context, tx store.Tx, s *Stack, t *Template) error 
 		WITH own AS (
 			INSERT INTO orchestration.files (contents) SELECT $14::text WHERE $19::bigint = 0 RETURNING id
 		), written AS (
-			INSERT INTO orchestration.templates (stack_id, template, environment, files_id, facade)
-			VALUES ($1, $12, $13, COALESCE((SELECT id FROM own), $19::bigint), $20) RETURNING id
+			INSERT INTO orchestration.templates (stack_id, template, environment, files_id, facade, zones)
+			VALUES ($1, $12, $13, COALESCE((SELECT id FROM own), $19::bigint), $20, $21) RETURNING id
 		)
 		INSERT INTO orchestration.stacks (id, name, project_id, user_id, username, description, action, status, reason,
 			disable_rollback, timeout_mins, tags, template_id, parent_id, parent_resource, depth, size)
 		SELECT $1, $2, $3, $4, $5, $6, $7, '`+InProgress+`', $8, $9, $10, $11, id, NULLIF($15, '')::uuid, $16, $17, $18 FROM written RETURNING template_id, created_at`,
 		s.ID, s.Name, s.ProjectID, s.UserID, s.Username, s.Description, s.Action, s.Reason,
 		s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), t.Template, t.Environment, t.Files,
-		s.ParentID, s.ParentResource, s.Depth, s.Size, t.FilesID, t.Facade).Scan(&s.TemplateID, &s.CreatedAt)
+		s.ParentID, s.ParentResource, s.Depth, s.Size, t.FilesID, t.Facade, t.Zones).Scan(&s.TemplateID, &s.CreatedAt)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "stacks_name" {
 		return Exists(s.Name)
@@ -217,12 +217,12 @@ func PutUpdate(ctx context.Context, tx store.Tx, s *Stack, t *Template) error {
 		WITH own AS (
 			INSERT INTO orchestration.files (contents) SELECT $4::text WHERE $10::bigint = 0 RETURNING id
 		), written AS (
-			INSERT INTO orchestration.templates (stack_id, template, environment, files_id, facade)
-			VALUES ($1, $2, $3, COALESCE((SELECT id FROM own), $10::bigint), $11) RETURNING id
+			INSERT INTO orchestration.templates (stack_id, template, environment, files_id, facade, zones)
+			VALUES ($1, $2, $3, COALESCE((SELECT id FROM own), $10::bigint), $11, $12) RETURNING id
 		)
 		UPDATE orchestration.stacks s SET template_id = written.id, description = $5, disable_rollback = $6, timeout_mins = $7, tags = $8, size = $9
 		FROM written WHERE s.id = $1 RETURNING s.template_id`,
-		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), s.Size, t.FilesID, t.Facade).Scan(&t.ID)
+		s.ID, t.Template, t.Environment, t.Files, s.Description, s.DisableRollback, s.TimeoutMins, orEmpty(s.Tags), s.Size, t.FilesID, t.Facade, t.Zones).Scan(&t.ID)
 	if err != nil {
 		return fmt.Errorf("update stack %s: %w", s.ID, store.Translate(err))
 	}
@@ -264,6 +264,9 @@ type Template struct {
 	// Facade is JSON: what the template may ask of the resource that the stack is; "" if it
 	// may ask for nothing.
 	Facade string `db:"facade"`
+	// Zones is JSON: the availability zones that the owner had when the template asked for
+	// them; "" is that nobody has asked for them yet.
+	Zones string `db:"zones"`
 }
 
 // GetTemplate gives a template by its id. Errors: NotFound.
@@ -274,7 +277,7 @@ func GetTemplate(ctx context.Context, q store.Queryer, id int64) (*Template, err
 
 // Templates gives templates by their ids. Errors: NotFound, one isn't there.
 func Templates(ctx context.Context, q store.Queryer, ids []int64) (map[int64]*Template, error) {
-	rows, err := q.Query(ctx, `SELECT t.id, t.stack_id::text AS stack_id, t.template, t.environment, t.files_id, f.contents AS files, t.facade
+	rows, err := q.Query(ctx, `SELECT t.id, t.stack_id::text AS stack_id, t.template, t.environment, t.files_id, f.contents AS files, t.facade, t.zones
 		FROM orchestration.templates t JOIN orchestration.files f ON f.id = t.files_id WHERE t.id = ANY ($1)`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("templates %d: %w", ids, store.Translate(err))
@@ -293,6 +296,15 @@ func Templates(ctx context.Context, q store.Queryer, ids []int64) (map[int64]*Te
 		}
 	}
 	return byID, nil
+}
+
+// PutZones has a template have the zones of its stack's owner, unless it has them. The
+// caller has checked the fence.
+func PutZones(ctx context.Context, tx store.Tx, template int64, zones string) error {
+	if _, err := tx.Exec(ctx, `UPDATE orchestration.templates SET zones = $2 WHERE id = $1 AND zones = ''`, template, zones); err != nil {
+		return fmt.Errorf("zones of template %d: %w", template, store.Translate(err))
+	}
+	return nil
 }
 
 func orEmpty[T any](list []T) []T {
