@@ -284,3 +284,35 @@ func TestErrorsOfObjects(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A stack asks for zones where a function of what is enabled gives them, and its
+// version has that.
+func TestAsksZones(t *testing.T) {
+	t.Parallel()
+	const aws = "AWSTemplateFormatVersion: '2010-09-09'\nConditions: {Here: {'Fn::Equals': [1, 1]}, There: {'Fn::Equals': [1, 2]}}\n"
+	for name, c := range map[string]struct {
+		template string
+		want     bool
+	}{
+		"nothing":             {aws, false},
+		"a property":          {aws + "Resources: {R: {Type: T, Properties: {p: {'Fn::Select': [0, {'Fn::GetAZs': ''}]}}}}", true},
+		"metadata":            {aws + "Resources: {R: {Type: T, Metadata: {m: [{'Fn::GetAZs': here}]}}}", true},
+		"an output":           {aws + "Outputs: {O: {Value: {'Fn::Join': [',', {'Fn::GetAZs': {Ref: 'AWS::Region'}}]}}}", true},
+		"a taken branch":      {aws + "Outputs: {O: {Value: {'Fn::If': [Here, {'Fn::GetAZs': ''}, x]}}}", true},
+		"another branch":      {aws + "Outputs: {O: {Value: {'Fn::If': [There, {'Fn::GetAZs': ''}, x]}}}", false},
+		"not enabled":         {aws + "Outputs: {O: {Condition: There, Value: {'Fn::GetAZs': ''}}}", false},
+		"more keys":           {aws + "Outputs: {O: {Value: {'Fn::GetAZs': '', x: 1}}}", false},
+		"the first HOT":       {"heat_template_version: 2013-05-23\noutputs: {o: {value: {'Fn::GetAZs': ''}}}", true},
+		"a HOT without":       {"heat_template_version: 2021-04-16\noutputs: {o: {value: {'Fn::GetAZs': ''}}}", false},
+		"in its own argument": {aws + "Outputs: {O: {Value: {'Fn::Base64': {'Fn::Select': [0, {'Fn::GetAZs': {'Fn::Select': [0, {'Fn::GetAZs': ''}]}}]}}}}", true},
+	} {
+		s, err := bound(c.template, "{}")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if s.AsksZones() != c.want {
+			t.Errorf("%s: it asks %t, want %t", name, s.AsksZones(), c.want)
+		}
+	}
+}

@@ -143,3 +143,45 @@ func TestConstraints(t *testing.T) {
 		t.Error("such a constraint isn't known")
 	}
 }
+
+// Whoever asks for zones asks outside, be it in a nested stack; zones that are there are
+// those of what is nested as well.
+func TestZones(t *testing.T) {
+	t.Parallel()
+	types, err := resourcetype.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "HeatTemplateFormatVersion: '2012-12-12'\nOutputs: {zones: {Value: {'Fn::GetAZs': ''}}}"
+	request, err := ParseRequest(value.NewMap("template", "heat_template_version: 2021-04-16\nresources: {r: {type: t.yaml}}", "files", value.NewMap("t.yaml", file)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := request.Define(hot.Identity{Project: "p", Name: "s", ID: "i"}, types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !parent.Outside() || parent.WantsZones() {
+		t.Errorf("a parent of one that asks: outside %t, wants zones itself %t", parent.Outside(), parent.WantsZones())
+	}
+	r := parent.Resource("r")
+	for _, c := range []struct {
+		zones []string
+		wants bool
+		gives []any
+	}{{nil, true, []any{"nova"}}, {[]string{}, false, []any{}}, {[]string{"west", "east"}, false, []any{"west", "east"}}} {
+		parent.zones = c.zones
+		kind, err := parent.TypeOf(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		child, err := parent.Inside(r, kind, NewBudget(maxInside))
+		if err != nil || child == nil {
+			t.Fatalf("%v, %v", child, err)
+		}
+		v, err := child.Output("zones").Value(hot.Nothing)
+		if err != nil || child.WantsZones() != c.wants || value.JSON(v, false) != value.JSON(c.gives, false) {
+			t.Errorf("of %q the child has %s (%v), and wants zones: %t", c.zones, value.JSON(v, false), err, child.WantsZones())
+		}
+	}
+}

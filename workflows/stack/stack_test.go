@@ -2,6 +2,7 @@ package stack
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,8 @@ func failing(i int) func(*world) { return func(w *world) { w.nodes[i].fails = tr
 
 func rolledBack(w *world) { w.rollback = true }
 
+func asking(w *world) { w.asks = true }
+
 func recovering(kind operations.Kind) func(*world) {
 	return func(w *world) {
 		w.Kind, _ = operations.RecoverKind(kind)
@@ -64,6 +67,12 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "create, one that waits fails", World: diamond(failing(2), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
 	{Name: "create, the last fails", World: diamond(failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
 	{Name: "create nothing", World: func() *world { return creating() }, Ends: "done CREATE_COMPLETE"},
+	{Name: "create, zones asked for", World: diamond(asking), Ends: "done CREATE_COMPLETE"},
+	{Name: "create, zones asked for, the last fails", World: diamond(asking, failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
+	{Name: "adopt, zones asked for", World: diamond(of(operations.StackAdopt), asking), Ends: "done ADOPT_COMPLETE"},
+	{Name: "update, zones asked for, the last fails", World: diamond(of(operations.StackUpdate), asking, failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
+	{Name: "rollback, zones asked for", World: diamond(of(operations.StackRollback), made, asking), Ends: "done ROLLBACK_COMPLETE"},
+	{Name: "check, zones asked for", World: diamond(of(operations.StackCheck), made, asking), Ends: "done CHECK_COMPLETE"},
 	{Name: "adopt", World: diamond(of(operations.StackAdopt)), Ends: "done ADOPT_COMPLETE"},
 	{Name: "adopt, a slow one fails", World: diamond(of(operations.StackAdopt), failing(1)), Ends: "failed ADOPT_FAILED"},
 	{Name: "adopt, the last fails", World: diamond(of(operations.StackAdopt), failing(3), rolledBack), Ends: "failed ROLLBACK_COMPLETE"},
@@ -98,13 +107,13 @@ var scenes = []workflowtest.Scene[*world]{
 var play = workflowtest.Play[*world]{Workflows: Workflows, Scenes: scenes, Allowed: allowed}
 
 // allowed: it may be cancelled unless it is forward, and a resource that can't be worked
-// on fails it.
+// on fails it, as do zones that can't be read.
 func allowed(w *world, s workflowtest.Strike, step, plain, end string) bool {
 	if strings.HasPrefix(s.Name, "cancelled") {
 		return !w.Spec().Forward() && strings.HasPrefix(end, "cancelled ") && strings.HasSuffix(end, "_FAILED") ||
 			strings.HasPrefix(plain, "failed") && strings.HasPrefix(end, "cancelled")
 	}
-	return step == "resources.Work" && s.Times != 3 && strings.HasPrefix(end, "failed") || strings.HasPrefix(s.Name, "fails for good")
+	return slices.Contains([]string{"resources.Work", "resources.Zones"}, step) && s.Times != 3 && strings.HasPrefix(end, "failed") || strings.HasPrefix(s.Name, "fails for good")
 }
 
 func TestEvery(t *testing.T) {
@@ -119,6 +128,17 @@ func TestTimeout(t *testing.T) {
 	play.Told(t, w)
 	if w.End() != "failed CREATE_FAILED" || w.outcome.Reason != "Create timed out" {
 		t.Errorf("%s: %q", w.End(), w.outcome.Reason)
+	}
+}
+
+// Zones that are read and not kept end the operation: nothing is made without them, and
+// nobody asks for ever.
+func TestZonesThatArentKept(t *testing.T) {
+	t.Parallel()
+	w := diamond(asking, func(w *world) { w.forgets = true })()
+	play.Told(t, w)
+	if w.End() != "failed CREATE_FAILED" || w.Fault == nil || w.Fault.Code != "NoZones" {
+		t.Errorf("%s: %+v; calls %v", w.End(), w.Fault, w.Calls)
 	}
 }
 

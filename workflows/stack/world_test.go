@@ -29,6 +29,9 @@ type node struct {
 	there, begun, failed, visited, kept bool
 }
 
+// byTemplate are the phases that make what a template says.
+var byTemplate = []steps.Phase{steps.Make, steps.Adopt, steps.Back}
+
 // visits are the phases that leave resources what they are.
 var visits = []steps.Phase{steps.Check, steps.Suspend, steps.Resume, steps.Snapshot}
 
@@ -75,6 +78,12 @@ type world struct {
 	nodes    []*node
 	// sized says that the group that it is was asked to be of a size.
 	sized bool
+	// asks says that its templates ask for zones; zoned are the phases whose template has
+	// them.
+	asks  bool
+	zoned map[steps.Phase]bool
+	// forgets says that zones that are read aren't kept.
+	forgets bool
 	// pause is how long one that waits asks for; zero is 10 s.
 	pause time.Duration
 
@@ -151,6 +160,10 @@ func (w *world) needs(phase steps.Phase) [][]int {
 func (a workers) Plan(_ context.Context, in steps.PlanIn) (steps.PlanOut, error) {
 	w := a.w
 	return workflowtest.Fenced(w, "resources.Plan", in.Fence, func() (out steps.PlanOut, err error) {
+		if w.wantsZones(in.Phase) {
+			out.Zones = true
+			return out, nil
+		}
 		out.Needs = w.needs(in.Phase)
 		for i, n := range w.nodes {
 			out.IDs = append(out.IDs, int64(i+1))
@@ -161,6 +174,25 @@ func (a workers) Plan(_ context.Context, in steps.PlanIn) (steps.PlanOut, error)
 				out.Done = append(out.Done, i)
 			}
 		}
+		return out, nil
+	})
+}
+
+// wantsZones says whether what a phase makes has to wait for zones.
+func (w *world) wantsZones(phase steps.Phase) bool {
+	return w.asks && slices.Contains(byTemplate, phase) && !w.zoned[phase]
+}
+
+func (a workers) Zones(_ context.Context, in steps.ZonesIn) (steps.ZonesOut, error) {
+	w := a.w
+	return workflowtest.Fenced(w, "resources.Zones", in.Fence, func() (out steps.ZonesOut, err error) {
+		if !w.asks || !slices.Contains(byTemplate, in.Phase) {
+			w.Broke("zones are read for %s, which asks for none", in.Phase)
+		}
+		if w.zoned == nil {
+			w.zoned = map[steps.Phase]bool{}
+		}
+		w.zoned[in.Phase] = !w.forgets
 		return out, nil
 	})
 }
@@ -204,6 +236,9 @@ func (a workers) Scaled(_ context.Context, in steps.ScaledIn) (steps.ScaledOut, 
 
 func (w *world) work(in steps.WorkIn, slow bool) (out steps.WorkOut) {
 	out.CancelRequested = w.CancelRequested
+	if w.wantsZones(in.Phase) {
+		w.Broke("nodes are worked on without the zones that the template asks for")
+	}
 	needs := w.needs(in.Phase)
 	for _, id := range in.IDs {
 		n := w.nodes[id-1]
