@@ -5,6 +5,7 @@ package resources_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -189,6 +190,11 @@ var acts = map[string]func(*world, steps.PlanOut) func(context.Context, *resourc
 			return a.Plan(ctx, steps.PlanIn{Fence: w.fence, Phase: steps.Make})
 		}
 	},
+	"resources.Zones": func(w *world, _ steps.PlanOut) func(context.Context, *resources.Activities) (any, error) {
+		return func(ctx context.Context, a *resources.Activities) (any, error) {
+			return a.Zones(ctx, steps.ZonesIn{Fence: w.fence, Phase: steps.Make})
+		}
+	},
 	"resources.Batch": func(w *world, p steps.PlanOut) func(context.Context, *resources.Activities) (any, error) {
 		return func(ctx context.Context, a *resources.Activities) (any, error) {
 			return a.Batch(ctx, steps.WorkIn{Fence: w.fence, Phase: steps.Make, IDs: p.IDs})
@@ -217,7 +223,10 @@ var acts = map[string]func(*world, steps.PlanOut) func(context.Context, *resourc
 }
 
 // worlds are those of acts on other stacks.
-var worlds = map[string]func(*testing.T) *world{"resources.Scale": scaling, "resources.Scaled": scaling}
+var worlds = map[string]func(*testing.T) *world{"resources.Scale": scaling, "resources.Scaled": scaling,
+	"resources.Zones": func(t *testing.T) *world {
+		return zoning(t, &zoneService{status: http.StatusOK, answer: zonesCalled("west", "east")})
+	}}
 
 // scaling is a world with a group that is being scaled.
 func scaling(t *testing.T) *world {
@@ -244,7 +253,7 @@ func TestAgain(t *testing.T) {
 					plan = w.plan(steps.Make)
 				}
 				do := in(w, plan)
-				return activitytest.Act{DB: w.db, Parts: name == "resources.Work",
+				return activitytest.Act{DB: w.db, Parts: name == "resources.Work" || name == "resources.Zones",
 					Do: func(ctx context.Context, db *store.DB) (any, error) { return do(ctx, w.on(db)) }}
 			})
 		})

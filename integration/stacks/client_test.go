@@ -21,7 +21,7 @@ import (
 func (u user) openstack(args ...string) string {
 	u.Helper()
 	cmd := exec.CommandContext(u.Context(), venv.Program(u.T, "clients", "openstack"), append([]string{"stack"}, args...)...)
-	cmd.Env = append(os.Environ(), "OS_AUTH_TYPE=admin_token", "OS_TOKEN="+cloud.UserToken, "OS_ENDPOINT="+u.URL()+base)
+	cmd.Env = append(os.Environ(), "OS_AUTH_TYPE=admin_token", "OS_TOKEN="+cloud.UserToken, "OS_ENDPOINT="+u.URL()+u.base())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -16,13 +16,14 @@ import (
 
 func TestMain(m *testing.M) { cloud.Main(m) }
 
-const base = "/orchestration/v1/demo"
-
 // user asks as a user, and reads a JSON answer.
 type user struct {
 	*testing.T
 	*cloud.Cloud
 }
+
+// base is where the API has the user's project.
+func (u user) base() string { return "/orchestration/v1/" + u.Project() }
 
 // ask sends a request below the project, and wants a status.
 func (u user) ask(method, path string, body any, want int) map[string]any {
@@ -34,7 +35,7 @@ func (u user) ask(method, path string, body any, want int) map[string]any {
 	if body == nil {
 		text = nil
 	}
-	answer, got, err := u.Ask(u.Context(), cloud.UserToken, method, base+path, http.Header{"Content-Type": {"application/json"}}, text)
+	answer, got, err := u.Ask(u.Context(), cloud.UserToken, method, u.base()+path, http.Header{"Content-Type": {"application/json"}}, text)
 	if err != nil || answer.StatusCode != want {
 		u.Fatalf("%s %s: %v %v %s, want %d", method, path, answer, err, got, want)
 	}
@@ -429,7 +430,7 @@ outputs:
 	var token, endpoint string
 	u.Eventually("the guest has a handle", cloud.Patience, func(context.Context) error {
 		for _, r := range u.ask("GET", path+"/resources?nested_depth=1&name=handle", nil, 200)["resources"].([]any) {
-			_, nested, _ := strings.Cut(r.(map[string]any)["links"].([]any)[0].(map[string]any)["href"].(string), base)
+			_, nested, _ := strings.Cut(r.(map[string]any)["links"].([]any)[0].(map[string]any)["href"].(string), u.base())
 			attributes := u.ask("GET", nested, nil, 200)["resource"].(map[string]any)["attributes"].(map[string]any)
 			token, _ = attributes["token"].(string)
 			endpoint, _ = attributes["endpoint"].(string)
