@@ -136,7 +136,13 @@ func (d *Definition) Outside() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(d.Used(), func(t *resourcetype.Type) bool { return t.REST != nil }) || d.uses.zones
+	return slices.ContainsFunc(d.Used(), func(t *resourcetype.Type) bool { return t.REST != nil }) || d.usesZones()
+}
+
+// usesZones says whether the template asks for zones, or that of a stack nested in it.
+func (d *Definition) usesZones() bool {
+	d.Used()
+	return d.uses.zones
 }
 
 // Used are the types of the resources, and of what is nested in those that are stacks,

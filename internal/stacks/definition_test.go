@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"holdfast.dev/internal/hot"
 	"holdfast.dev/internal/hot/value"
 	"holdfast.dev/internal/resourcetype"
+	"holdfast.dev/internal/secrets"
 )
 
 func defined(t *testing.T, template string) (*Definition, error) {
@@ -157,6 +159,10 @@ func TestZones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	box, err := secrets.LoadOrCreate(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	parent, err := request.Define(hot.Identity{Project: "p", Name: "s", ID: "i"}, types)
 	if err != nil {
 		t.Fatal(err)
@@ -183,5 +189,22 @@ func TestZones(t *testing.T) {
 		if err != nil || child.WantsZones() != c.wants || value.JSON(v, false) != value.JSON(c.gives, false) {
 			t.Errorf("of %q the child has %s (%v), and wants zones: %t", c.zones, value.JSON(v, false), err, child.WantsZones())
 		}
+		want, err := KeptZones(c.zones)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, d := range map[string]*Definition{"parent": parent, "child": child} {
+			if row, err := d.Row("i", box); err != nil || row.Zones != want {
+				t.Errorf("the %s keeps %+v (%v), want %q", name, row, err, want)
+			}
+		}
+	}
+	other, err := defined(t, "heat_template_version: 2021-04-16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.zones = []string{"west"}
+	if row, err := other.Row("i", box); err != nil || row.Zones != "" || other.Outside() {
+		t.Errorf("a stack that asks for none keeps %+v (%v), outside %t", row, err, other.Outside())
 	}
 }

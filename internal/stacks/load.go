@@ -73,8 +73,10 @@ func (d *Definition) Row(stackID string, box *secrets.Box) (*orchestration.Templ
 	if row.Facade, err = keptFacade(d.facade); err != nil {
 		return nil, err
 	}
-	if row.Zones, err = KeptZones(d.zones); err != nil {
-		return nil, err
+	if d.usesZones() {
+		if row.Zones, err = KeptZones(d.zones); err != nil {
+			return nil, err
+		}
 	}
 	if d.filesID != 0 {
 		return row, nil
