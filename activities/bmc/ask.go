@@ -24,6 +24,7 @@ var questions = map[string]func(context.Context, manager, url.Values) (any, erro
 	"indicator": func(ctx context.Context, m manager, about url.Values) (any, error) {
 		return m.lampState(ctx, about.Get("component"), about.Get("indicator"))
 	},
+	"vmedia": func(ctx context.Context, m manager, _ url.Values) (any, error) { return m.media(ctx) },
 	nodes.GetAllSubscriptions: func(ctx context.Context, m manager, _ url.Values) (any, error) {
 		s, err := subscriber(m)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"holdfast.dev/internal/faults"
-	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/steps"
 )
 
@@ -32,12 +31,9 @@ var commands = map[steps.NodeCommand]func(context.Context, command) (steps.NodeC
 	steps.Unsubscribe:   unsubscribe,
 	steps.ResetBMC:      resetBMC,
 	steps.SendRaw:       sendRaw,
-	steps.Eject: func(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
-		d, ok := c.driver.(drive)
-		if !ok {
-			return out, hardware.Unsupported(c.node.Driver, "virtual media")
-		}
-		return out, d.eject(ctx)
+	steps.AttachMedia:   attachMedia,
+	steps.DetachMedia: func(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
+		return out, c.detachMedia(ctx, c.Ask.Media...)
 	},
 }
 

@@ -35,6 +35,11 @@ type manager interface {
 	lamps(ctx context.Context) (map[string]map[string]lamp, error)
 	lampState(ctx context.Context, component, name string) (string, error)
 	setLamp(ctx context.Context, component, name, state string) error
+	// media are what is in the machine's drives: attachMedia has an image be in a drive of
+	// a kind, detachMedia nothing in those of some kinds, or of all.
+	media(ctx context.Context) ([]medium, error)
+	attachMedia(ctx context.Context, kind, image string) error
+	detachMedia(ctx context.Context, kinds ...string) error
 }
 
 // bootDevice is what a machine starts from; nil is not known.
@@ -98,6 +103,12 @@ func (u unmanaged) lampState(context.Context, string, string) (string, error) {
 func (u unmanaged) setLamp(context.Context, string, string, string) error {
 	return u.not("set_indicator_state")
 }
+
+func (u unmanaged) media(context.Context) ([]medium, error) { return nil, u.not(nodes.GetMedia) }
+func (u unmanaged) attachMedia(context.Context, string, string) error {
+	return u.not(nodes.AttachMedia)
+}
+func (u unmanaged) detachMedia(context.Context, ...string) error { return u.not(nodes.DetachMedia) }
 
 // noopManager believes that the machine starts from the network, and its disk then.
 type noopManager struct{ unmanaged }

@@ -8,6 +8,7 @@ import (
 
 	sim "holdfast.dev/dev/bmc"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
@@ -17,6 +18,9 @@ import (
 func (w *world) told(ask steps.NodeCommandInput) steps.NodeCommandIn {
 	return steps.NodeCommandIn{Fence: w.Fence, Of: w.Fence.OperationID, Ask: ask}
 }
+
+// image is where a medium is.
+const image = "http://127.0.0.1/a.iso"
 
 // Each command does once what it says, however often it is run, and killed anywhere.
 func TestCommand(t *testing.T) {
@@ -30,6 +34,8 @@ func TestCommand(t *testing.T) {
 		{steps.NodeCommandInput{Command: steps.SetBootDevice, Device: provision.BootBIOS, Persistent: true}, func(w *world) string { return fmt.Sprint(w.Machine.Boot()) }, "{BiosSetup Continuous UEFI}"},
 		{steps.NodeCommandInput{Command: steps.SetBootMode, Mode: provision.BIOS}, func(w *world) string { return w.Machine.Boot().Mode }, "Legacy"},
 		{steps.NodeCommandInput{Command: steps.SetSecureBoot, Secure: true}, func(w *world) string { return fmt.Sprint(w.Machine.Secure()) }, "true"},
+		{steps.NodeCommandInput{Command: steps.AttachMedia, Media: []string{"cdrom"}}, func(w *world) string { return w.Machine.Medium() + w.Machine.Stick() }, image},
+		{steps.NodeCommandInput{Command: steps.DetachMedia, Media: []string{"disk"}}, func(w *world) string { return w.Machine.Medium() + w.Machine.Stick() }, ""},
 		{steps.NodeCommandInput{Command: steps.SetIndicator, Component: "system", State: "blinking"}, func(w *world) string { return w.Machine.Lamp() }, "Blinking"},
 	} {
 		t.Run(string(c.ask.Command), func(t *testing.T) {
@@ -38,6 +44,7 @@ func TestCommand(t *testing.T) {
 			if c.ask.Component != "" {
 				c.ask.Indicator = w.Machine.UUID
 			}
+			c.ask.Secret = w.Box.Seal([]byte(image), nodes.CommandPlace(w.Node))
 			w.Kill(func(db *store.DB) error {
 				_, err := w.activities(db).Command(t.Context(), w.told(c.ask))
 				return err
@@ -110,6 +117,9 @@ func TestCommandRefused(t *testing.T) {
 		"secure boot":              {"fake", steps.NodeCommandInput{Command: steps.SetSecureBoot}, "Driver fake does not support set_secure_boot_state (disabled or not implemented)."},
 		"an interrupt":             {"fake", steps.NodeCommandInput{Command: steps.InjectNMI}, "Driver fake does not support inject_nmi (disabled or not implemented)."},
 		"a fake lamp":              {"fake", steps.NodeCommandInput{Command: steps.SetIndicator}, "Driver fake does not support set_indicator_state (disabled or not implemented)."},
+		"a medium":                 {"fake", steps.NodeCommandInput{Command: steps.AttachMedia}, "Driver fake does not support attach_virtual_media (disabled or not implemented)."},
+		"empty drives":             {"fake", steps.NodeCommandInput{Command: steps.DetachMedia}, "Driver fake does not support detach_virtual_media (disabled or not implemented)."},
+		"a drive that there isn't": {"redfish", steps.NodeCommandInput{Command: steps.AttachMedia, Media: []string{"tape"}}, "No suitable virtual media device found"},
 		"nonsense":                 {"fake", steps.NodeCommandInput{Command: "fly"}, `this release has no command "fly"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +131,7 @@ func TestCommandRefused(t *testing.T) {
 			if c.ask.Component == "disk" {
 				c.fault += w.Node.UUID
 			}
+			c.ask.Secret = w.Box.Seal([]byte(image), nodes.CommandPlace(w.Node))
 			_, err := w.activities(w.DB).Command(t.Context(), w.told(c.ask))
 			if f := faults.As(err); f.Kind != faults.Invalid || f.Message != c.fault {
 				t.Errorf("%v", err)
@@ -149,6 +160,8 @@ func TestAsk(t *testing.T) {
 		{fake, "indicator", url.Values{"component": {"wing"}, "indicator": {"led"}}, "", "Invalid component wing specified."},
 		{fake, "indicator", url.Values{"component": {"system"}, "indicator": {"x"}}, "", "Invalid indicator x specified."},
 		{real, "indicator", url.Values{"component": {"chassis"}, "indicator": {led}}, "", "Unknown indicator " + led + " for component chassis of node " + real.Node.UUID},
+		{real, "vmedia", nil, `[{"media_types":["CD","DVD"],"inserted":false,"image":null},{"media_types":["USBStick","Floppy"],"inserted":false,"image":null}]`, ""},
+		{fake, "vmedia", nil, "", "Driver fake does not support get_virtual_media (disabled or not implemented)."},
 		{fake, "weather", nil, "", `this release has no answer to "weather"`},
 	} {
 		said, err := c.of.activities(c.of.DB).Ask(t.Context(), c.of.Node.UUID, c.question, c.about)

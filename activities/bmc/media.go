@@ -1,7 +1,8 @@
 package bmc
 
-// Virtual media: what is in a machine's drive, and that the machine starts from it. It
-// is no step of its own: activities/boot has the steps.
+// Virtual media: what is in a machine's drives, and that the machine starts from them. Of
+// what it is booted from activities/boot has the steps; what users put into its drives is
+// told as other commands are.
 
 import (
 	"context"
@@ -13,6 +14,8 @@ import (
 
 	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
+	"holdfast.dev/internal/nodes"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 )
 
@@ -60,36 +63,41 @@ func (a *Activities) withDrive(ctx context.Context, fence steps.Fence, do func(d
 	return do(d)
 }
 
-// drives are the machine's drives for discs: its own, or those of who manages it.
-func (d *redfish) drives() ([]*rf.VirtualMedia, error) {
+// mediaTypes are what the kinds of drives take, in Redfish's words.
+var mediaTypes = map[string][]rf.VirtualMediaType{
+	provision.BootCDROM:  {rf.CDMediaType, rf.DVDMediaType},
+	provision.BootDisk:   {rf.USBStickMediaType},
+	provision.BootFloppy: {rf.FloppyMediaType},
+}
+
+// drives are the machine's drives of some kinds, or all if none is named: its own, or
+// those of who manages it.
+func (d *redfish) drives(kinds ...string) ([]*rf.VirtualMedia, error) {
 	all, err := d.system.VirtualMedia()
 	if err != nil || len(all) > 0 {
-		return discs(all), err
+		return of(kinds, all), d.fault(err)
 	}
 	managers, err := d.system.ManagedBy()
 	if err != nil {
-		return nil, err
+		return nil, d.fault(err)
 	}
 	for _, m := range managers {
 		media, err := m.VirtualMedia()
 		if err != nil {
-			return nil, err
+			return nil, d.fault(err)
 		}
 		all = append(all, media...)
 	}
-	return discs(all), nil
+	return of(kinds, all), nil
 }
 
-func discs(all []*rf.VirtualMedia) (found []*rf.VirtualMedia) {
-	for _, m := range all {
-		for _, kind := range m.MediaTypes {
-			if kind == rf.CDMediaType || kind == rf.DVDMediaType {
-				found = append(found, m)
-				break
-			}
-		}
-	}
-	return found
+// of are the drives of some kinds, in their order.
+func of(kinds []string, all []*rf.VirtualMedia) []*rf.VirtualMedia {
+	return slices.DeleteFunc(inOrder(all, func(m *rf.VirtualMedia) string { return m.ODataID }), func(m *rf.VirtualMedia) bool {
+		return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool {
+			return slices.ContainsFunc(mediaTypes[kind], func(t rf.VirtualMediaType) bool { return slices.Contains(m.MediaTypes, t) })
+		})
+	})
 }
 
 // change sends something that changes what is in a drive or what is started from.
@@ -102,23 +110,45 @@ func (d *redfish) change(ctx context.Context, send func() error) error {
 }
 
 func (d *redfish) insert(ctx context.Context, image string) error {
-	all, err := d.drives()
+	return d.attach(ctx, provision.BootCDROM, image)
+}
+
+// attach has an image be in a drive of a kind, and nothing else in the others of that
+// kind: the first that takes it, since some BMCs have drives that are for others.
+func (d *redfish) attach(ctx context.Context, kind, image string) error {
+	all, err := d.drives(kind)
 	if err != nil {
-		return d.fault(err)
+		return err
 	}
-	if len(all) == 0 {
-		return faults.New(faults.Invalid, "InvalidParameterValue", "No suitable virtual media device found")
-	}
-	m := all[0]
-	switch {
-	case holds(m) && m.Image == image:
-		return nil
-	case holds(m):
-		if err := d.change(ctx, m.EjectMedia); err != nil {
+	there := false
+	for _, m := range all {
+		if holds(m) && m.Image == image && !there {
+			there = true
+		} else if err := d.empty(ctx, m); err != nil {
 			return err
 		}
 	}
-	return d.change(ctx, func() error { return m.InsertMedia(image, true, true) })
+	if there {
+		return nil
+	}
+	err = faults.New(faults.Invalid, "InvalidParameterValue", "No suitable virtual media device found")
+	for _, m := range all {
+		if !m.SupportsMediaInsert {
+			continue
+		}
+		if err = d.change(ctx, func() error { return m.InsertMedia(image, true, true) }); !faults.Is(err, faults.Invalid) {
+			return err
+		}
+	}
+	return err
+}
+
+// empty takes out what is in a drive.
+func (d *redfish) empty(ctx context.Context, m *rf.VirtualMedia) error {
+	if !holds(m) {
+		return nil
+	}
+	return d.change(ctx, m.EjectMedia)
 }
 
 // holds says whether something is in a drive: some BMCs keep the name of what was.
@@ -126,19 +156,61 @@ func holds(m *rf.VirtualMedia) bool {
 	return m.Inserted || m.Image != "" && !strings.EqualFold(string(m.ConnectedVia), "NotConnected")
 }
 
-func (d *redfish) eject(ctx context.Context) error {
-	all, err := d.drives()
+func (d *redfish) eject(ctx context.Context) error { return d.detach(ctx, provision.BootCDROM) }
+
+// detach takes out what is in the drives of some kinds, or in all.
+func (d *redfish) detach(ctx context.Context, kinds ...string) error {
+	all, err := d.drives(kinds...)
 	if err != nil {
-		return d.fault(err)
+		return err
 	}
 	for _, m := range all {
-		if holds(m) {
-			if err := d.change(ctx, m.EjectMedia); err != nil {
-				return err
-			}
+		if err := d.empty(ctx, m); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// medium is what is told of a drive; no image is not known, or none.
+type medium struct {
+	Types    []rf.VirtualMediaType `json:"media_types"`
+	Inserted bool                  `json:"inserted"`
+	Image    *string               `json:"image"`
+}
+
+func (m *redfishManager) media(context.Context) ([]medium, error) {
+	all, err := m.drives()
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "No suitable virtual media device found")
+	}
+	found := make([]medium, len(all))
+	for i, drive := range all {
+		if found[i] = (medium{Types: drive.MediaTypes, Inserted: drive.Inserted}); drive.Image != "" {
+			found[i].Image = &drive.Image
+		}
+	}
+	return found, nil
+}
+
+func (m *redfishManager) attachMedia(ctx context.Context, kind, image string) error {
+	return m.attach(ctx, kind, image)
+}
+
+func (m *redfishManager) detachMedia(ctx context.Context, kinds ...string) error {
+	return m.detach(ctx, kinds...)
+}
+
+// attachMedia puts the medium that a request names into a drive.
+func attachMedia(ctx context.Context, c command) (out steps.NodeCommandOut, err error) {
+	image, err := c.box.Open(c.Ask.Secret, nodes.CommandPlace(c.node))
+	if err != nil {
+		return out, err
+	}
+	return out, c.attachMedia(ctx, strings.Join(c.Ask.Media, ""), string(image))
 }
 
 // undoes says whether the service can have the machine start from nothing in particular:

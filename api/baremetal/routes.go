@@ -329,7 +329,7 @@ func (a *API) runbookOperations() []rest.Operation {
 }
 
 // recordOperations tell what is known of a node beside its row, and which
-// virtual interfaces are attached to it.
+// virtual interfaces and media are attached to it.
 func (a *API) recordOperations() []rest.Operation {
 	const one, rule = "/nodes/{node}", "baremetal:node:"
 	at := func(minor int, tooOld error, o rest.Operation) rest.Operation {
@@ -348,6 +348,9 @@ func (a *API) recordOperations() []rest.Operation {
 		at(28, gone, rest.Operation{Method: "GET", Path: one + "/vifs", Policy: rule + "vif:list", Success: 200, Handler: a.listVIFs}),
 		at(28, gone, rest.Operation{Method: "POST", Path: one + "/vifs", Policy: rule + "vif:attach", Success: 204, Handler: a.attachVIF}),
 		at(28, gone, rest.Operation{Method: "DELETE", Path: one + "/vifs/{vif}", Policy: rule + "vif:detach", Success: 204, Handler: a.detachVIF}),
+		at(93, refusal(404, "The resource could not be found."), rest.Operation{Method: "GET", Path: one + "/vmedia", Policy: rule + "vmedia:get", Success: 200, Handler: a.listMedia}),
+		at(89, gone, rest.Operation{Method: "POST", Path: one + "/vmedia", Policy: rule + "vmedia:attach", Success: 204, Handler: a.attachMedia}),
+		at(89, gone, rest.Operation{Method: "DELETE", Path: one + "/vmedia", Policy: rule + "vmedia:detach", Success: 204, Handler: a.detachMedia}),
 	})
 }
 

@@ -50,7 +50,13 @@ var vendorCalls = map[string]func(vendorCall) (any, error){
 	nodes.SendRaw: func(c vendorCall) (any, error) {
 		return c.tells(steps.NodeCommandInput{Command: steps.SendRaw, Secret: c.Secrets.Seal(c.plain, nodes.CommandPlace(c.node))})
 	},
-	nodes.EjectMedia: func(c vendorCall) (any, error) { return c.tells(steps.NodeCommandInput{Command: steps.Eject}) },
+	nodes.EjectMedia: func(c vendorCall) (any, error) {
+		kinds, err := nodes.EjectedMedia(c.args)
+		if err != nil {
+			return nil, err
+		}
+		return c.tells(steps.NodeCommandInput{Command: steps.DetachMedia, Media: kinds})
+	},
 }
 
 // tells has the node's BMC be told something, and gives what it has said.

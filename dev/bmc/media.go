@@ -1,6 +1,6 @@
 package bmc
 
-// Virtual media: what is in a machine's drive, and the Redfish resources of it
+// Virtual media: what is in a machine's drives, and the Redfish resources of them
 // and of what the machine starts from.
 
 import (
@@ -11,13 +11,34 @@ import (
 	"time"
 )
 
-// media is a machine's drive for compact discs.
+// media are a machine's drives: one for compact discs, which it can start from, and one
+// for sticks and floppy disks. What is in them are URLs; empty for nothing.
 type media struct {
-	medium      string // a URL; empty for none
-	mediaFaults []Fault
+	medium, stick string
+	mediaFaults   []Fault
 }
 
-// Medium is the address of what is in the machine's drive; empty for nothing.
+// The drives, and what each takes.
+const cdDrive, stickDrive = "Cd", "Usb"
+
+var driveTypes = map[string][]string{cdDrive: {"CD", "DVD"}, stickDrive: {"USBStick", "Floppy"}}
+
+// drive is where the machine has what is in a drive.
+func (m *Machine) drive(name string) *string {
+	if name == stickDrive {
+		return &m.stick
+	}
+	return &m.medium
+}
+
+// Stick is the address of what is in the machine's drive for sticks; empty for nothing.
+func (m *Machine) Stick() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stick
+}
+
+// Medium is the address of what is in the machine's drive for discs; empty for nothing.
 func (m *Machine) Medium() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,11 +83,13 @@ func (m *Machine) StartFrom(from Boot) {
 func (s *Service) mediaRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+root+"Managers/{id}", s.entered(s.of(showManager)))
 	mux.HandleFunc("GET "+root+"Managers/{id}/VirtualMedia", s.entered(s.of(func(w http.ResponseWriter, _ *http.Request, m *Machine) {
-		send(w, http.StatusOK, map[string]any{"@odata.id": mediaOf(m), "Name": "Virtual Media", "Members@odata.count": 1, "Members": []any{link(mediaOf(m) + "/Cd")}})
+		members := []any{link(mediaOf(m) + "/" + cdDrive), link(mediaOf(m) + "/" + stickDrive)}
+		send(w, http.StatusOK, map[string]any{"@odata.id": mediaOf(m), "Name": "Virtual Media", "Members@odata.count": len(members), "Members": members})
 	})))
-	mux.HandleFunc("GET "+root+"Managers/{id}/VirtualMedia/Cd", s.entered(s.of(showMedium)))
-	mux.HandleFunc("POST "+root+"Managers/{id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia", s.entered(s.of(insertMedium)))
-	mux.HandleFunc("POST "+root+"Managers/{id}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia", s.entered(s.of(ejectMedium)))
+	const drive = root + "Managers/{id}/VirtualMedia/{drive}"
+	mux.HandleFunc("GET "+drive, s.entered(s.of(showMedium)))
+	mux.HandleFunc("POST "+drive+"/Actions/VirtualMedia.InsertMedia", s.entered(s.of(insertMedium)))
+	mux.HandleFunc("POST "+drive+"/Actions/VirtualMedia.EjectMedia", s.entered(s.of(ejectMedium)))
 	mux.HandleFunc("PATCH "+root+"Systems/{id}", s.entered(s.of(changeSystem)))
 }
 
@@ -79,9 +102,18 @@ func showManager(w http.ResponseWriter, _ *http.Request, m *Machine) {
 		"VirtualMedia": link(mediaOf(m)), "Links": map[string]any{"ManagerForServers": []any{link(root + "Systems/" + m.ID)}}})
 }
 
-func showMedium(w http.ResponseWriter, _ *http.Request, m *Machine) {
-	self, medium := mediaOf(m)+"/Cd", m.Medium()
-	shown := map[string]any{"@odata.id": self, "Id": "Cd", "Name": "Virtual CD", "MediaTypes": []string{"CD", "DVD"}, "Inserted": medium != "",
+func showMedium(w http.ResponseWriter, r *http.Request, m *Machine) {
+	name := r.PathValue("drive")
+	types, known := driveTypes[name]
+	if !known {
+		refuse(w, http.StatusNotFound, "The resource was not found.")
+		return
+	}
+	m.mu.Lock()
+	medium := *m.drive(name)
+	m.mu.Unlock()
+	self := mediaOf(m) + "/" + name
+	shown := map[string]any{"@odata.id": self, "Id": name, "Name": "Virtual " + name, "MediaTypes": types, "Inserted": medium != "",
 		"Image": nil, "WriteProtected": true, "ConnectedVia": "NotConnected",
 		"Actions": map[string]any{"#VirtualMedia.InsertMedia": map[string]any{"target": self + "/Actions/VirtualMedia.InsertMedia"},
 			"#VirtualMedia.EjectMedia": map[string]any{"target": self + "/Actions/VirtualMedia.EjectMedia"}}}
@@ -102,17 +134,18 @@ func insertMedium(w http.ResponseWriter, r *http.Request, m *Machine) {
 		return
 	}
 	m.act(w, r, func() bool {
-		if m.medium != "" {
+		drive := m.drive(r.PathValue("drive"))
+		if *drive != "" {
 			return false
 		}
-		m.medium = in.Image
+		*drive = in.Image
 		return true
 	})
 }
 
 func ejectMedium(w http.ResponseWriter, r *http.Request, m *Machine) {
 	m.act(w, r, func() bool {
-		m.medium = ""
+		*m.drive(r.PathValue("drive")) = ""
 		return true
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/secrets"
 	"holdfast.dev/internal/store/baremetal"
@@ -37,6 +38,22 @@ func MayManage(box *secrets.Box, n *baremetal.Node) error {
 		return err
 	}
 	return mayBeReached(box, n, Interfaces(n)["management"])
+}
+
+// What is done with virtual media, as it is called where it can't be.
+const (
+	GetMedia    = "get_virtual_media"
+	AttachMedia = "attach_virtual_media"
+	DetachMedia = "detach_virtual_media"
+)
+
+// HasDrives says whether something can be done with virtual media of a node. Errors:
+// Invalid.
+func HasDrives(n *baremetal.Node, what string) error {
+	if Interfaces(n)["management"] == "redfish" {
+		return nil
+	}
+	return hardware.Unsupported(n.Driver, what)
 }
 
 // MayStartFrom says whether a node can be told to start from a device. Errors: Invalid.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/pyjson"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -92,11 +93,8 @@ func MayCall(vendor, method string, args map[string]any) error {
 	case method == CreateSubscription:
 		return maySubscribe(args, wrong)
 	case method == EjectMedia:
-		if device := args["boot_device"]; device != nil && device != "" {
-			if _, known := mediaTypes[printed(device)]; !known {
-				return wrong("Boot device %s is not a valid value ", printed(device))
-			}
-		}
+		_, err := EjectedMedia(args)
+		return err
 	}
 	return nil
 }
@@ -132,8 +130,23 @@ func WarmReset(args map[string]any) bool {
 	return !given || truths[strings.ToLower(strings.TrimSpace(printed(warm)))]
 }
 
-// mediaTypes are what virtual media can be.
-var mediaTypes = map[string]bool{"cd": true, "dvd": true, "usb": true, "floppy": true}
+// mediaDrives are the kinds of drives that virtual media are in, by what vendor methods
+// call those.
+var mediaDrives = map[string]string{"cd": provision.BootCDROM, "dvd": provision.BootCDROM, "usb": provision.BootDisk, "floppy": provision.BootFloppy}
+
+// EjectedMedia are the kinds of drives that eject_vmedia empties; none are all. Errors:
+// Invalid.
+func EjectedMedia(args map[string]any) ([]string, error) {
+	device := args["boot_device"]
+	if device == nil || device == "" {
+		return nil, nil
+	}
+	kind, known := mediaDrives[printed(device)]
+	if !known {
+		return nil, faults.New(faults.Invalid, "InvalidParameterValue", "Boot device %s is not a valid value ", printed(device))
+	}
+	return []string{kind}, nil
+}
 
 func maySubscribe(args map[string]any, wrong func(string, ...any) error) error {
 	for name, what := range map[string]string{"Context": "a valid string", "Protocol": "a string"} {

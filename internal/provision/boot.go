@@ -17,3 +17,9 @@ const (
 	BootSafe     = "safe"
 	BootUEFIHTTP = "uefihttp"
 )
+
+// BootFloppy is a drive that nodes have media in and don't start from.
+const BootFloppy = "floppy"
+
+// MediaDrives are the kinds of drives that virtual media are put into.
+func MediaDrives() []string { return []string{BootDisk, BootCDROM, BootFloppy} }

@@ -27,13 +27,17 @@ const (
 	// bear it no longer. Its BMC isn't told.
 	AttachVIF NodeCommand = "attach_vif"
 	DetachVIF NodeCommand = "detach_vif"
+	// AttachMedia puts a medium into one of its drives, DetachMedia takes what is in some
+	// of them out; the requests are answered before.
+	AttachMedia NodeCommand = "attach_vmedia"
+	DetachMedia NodeCommand = "detach_vmedia"
 )
 
 // Awaited says whether the request is answered when its work is done; the work of the
 // others goes on behind the answer.
 func (c NodeCommand) Awaited() bool {
 	switch c {
-	case SetBootMode, SetSecureBoot, Eject, ResetBMC, SendRaw:
+	case SetBootMode, SetSecureBoot, AttachMedia, DetachMedia, ResetBMC, SendRaw:
 		return false
 	}
 	return true
@@ -57,11 +61,15 @@ type NodeCommandInput struct {
 	VIF       string `json:"vif,omitempty"`
 	Port      string `json:"port,omitempty"`
 	Portgroup string `json:"portgroup,omitempty"`
+	// Media are kinds of drives: the one that a medium is put into, or those that are
+	// emptied; none are all.
+	Media []string `json:"media,omitempty"`
 	// Subscription is the BMC's own name of one.
 	Subscription string `json:"subscription,omitempty"`
 	// Cold has a BMC forget what it knows when it begins anew.
 	Cold bool `json:"cold,omitempty"`
-	// Secret is what a subscription is made of, or what is sent to a BMC, sealed.
+	// Secret is what a subscription is made of, what is sent to a BMC, or where a medium
+	// is, sealed.
 	Secret []byte `json:"secret,omitempty"`
 }
 

@@ -7,8 +7,6 @@ const (
 	// Subscribe has a BMC tell somebody of its events, Unsubscribe no longer.
 	Subscribe   NodeCommand = "subscribe"
 	Unsubscribe NodeCommand = "unsubscribe"
-	// Eject takes media out of the node's drives; the request is answered before.
-	Eject NodeCommand = "eject"
 	// ResetBMC has a BMC begin anew, and SendRaw sends it what is sealed in Secret; the
 	// requests are answered before.
 	ResetBMC NodeCommand = "bmc_reset"

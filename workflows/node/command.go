@@ -1,9 +1,9 @@
 package node
 
 // Command tells a node's BMC something that a request asks for: what the node starts
-// from, and how; a lamp; an interrupt; or has its ports bear a VIF. A node that boots in
-// another way only once it was started anew is started anew, and is off again afterwards
-// if it was.
+// from, and how; what is in its drives; a lamp; an interrupt; or has its ports bear a VIF.
+// A node that boots in another way only once it was started anew is started anew, and is
+// off again afterwards if it was.
 //
 //	as it was ──command──► as it was asked to be
 //	    ▲                      │ failed: who asked is told, or last_error says why
@@ -21,6 +21,8 @@ package node
 // borne by nothing.
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -70,7 +72,7 @@ func command(s *saga.Saga) (*steps.NodeOutcome, error) {
 	case found.PowerState != "":
 		now.PowerState = &found.PowerState
 	}
-	return now, commandFault(asked, err)
+	return now, commandFault(s.Begun.Node.ID, asked, err)
 }
 
 const (
@@ -127,8 +129,8 @@ func takesEffect(ctx workflow.Context, s *saga.Saga, restart func() error, look 
 	}
 }
 
-// commandFault is what the user reads of a command that failed.
-func commandFault(asked steps.NodeCommandInput, err error) error {
+// commandFault is what the user reads of a command that failed on a node.
+func commandFault(id string, asked steps.NodeCommandInput, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -136,6 +138,10 @@ func commandFault(asked steps.NodeCommandInput, err error) error {
 	switch asked.Command {
 	case steps.SetBootMode:
 		return faults.Wrap(err, f.Kind, f.Code, "Failed to change boot mode to '%s: %s", asked.Mode, f.Message)
+	case steps.AttachMedia:
+		return faults.Wrap(err, f.Kind, f.Code, "Could not attach device %s to node %s: %s", strings.Join(asked.Media, ", "), id, f.Message)
+	case steps.DetachMedia:
+		return faults.Wrap(err, f.Kind, f.Code, "Could not detach device(s) %s from node %s: %s", cmp.Or(strings.Join(asked.Media, ", "), "None"), id, f.Message)
 	case steps.SetSecureBoot:
 		state := map[bool]string{true: "True", false: "False"}[asked.Secure]
 		return faults.Wrap(err, f.Kind, f.Code, "Failed to change secure_boot state to '%s': %s", state, f.Message)

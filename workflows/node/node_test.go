@@ -30,7 +30,7 @@ func powering(target provision.Power, change ...func(*world)) func() *world {
 func commanding(what steps.NodeCommand, change ...func(*world)) func() *world {
 	return func() *world {
 		w := &world{power: provision.PowerOff, sent: map[string]bool{}, toldIn: map[string]int{}}
-		w.Kind, w.Input = operations.NodeCommand, fmt.Appendf(nil, `{"command": %q, "mode": "uefi"}`, what)
+		w.Kind, w.Input = operations.NodeCommand, fmt.Appendf(nil, `{"command": %q, "mode": "uefi", "media": ["cdrom"]}`, what)
 		for _, f := range change {
 			f(w)
 		}
@@ -282,6 +282,8 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "told", World: commanding(steps.SetBootDevice), Ends: "done [boot_device]"},
 	{Name: "told, and started anew for it", World: commanding(steps.SetBootMode, settling), Ends: "done, power off [boot_mode]"},
 	{Name: "told, and refused by its BMC", World: commanding(steps.SetBootMode, broken), Ends: "failed: Failed to change boot mode to 'uefi: it can't work"},
+	{Name: "a medium that its drive refuses", World: commanding(steps.AttachMedia, broken), Ends: "failed: Could not attach device cdrom to node n: it can't work"},
+	{Name: "drives that can't be emptied", World: commanding(steps.DetachMedia, broken), Ends: "failed: Could not detach device(s) cdrom from node n: it can't work"},
 	{Name: "lost before its BMC was told", World: commanding(steps.InjectNMI, lostAt("")),
 		Ends: "done: The command was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "lost after its BMC was told", World: commanding(steps.SetSecureBoot, settling, lostAt(operations.StepCommand)), Ends: "done, power off [secure_boot]"},
