@@ -114,6 +114,15 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 		return out, err
 	}
 	defer s.close(ctx)
+	if out, err = s.execute(ctx, in); err == nil && out.State == steps.AgentDone {
+		err = s.keepRAID(ctx, in, out.Result)
+	}
+	return out, err
+}
+
+// execute tells the ramdisk what it wasn't told, and waits for a while for what becomes of
+// it.
+func (s *session) execute(ctx context.Context, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
 	acts, err := baremetal.Acts(ctx, s.db.Pool, in.Of)
 	if err != nil {
 		return out, err

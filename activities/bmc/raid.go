@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	rf "github.com/stmcginnis/gofish/redfish"
 
@@ -285,6 +284,7 @@ func (s *session) keepRAID(ctx context.Context, d *redfish) error {
 			}
 		}
 	}
-	made := map[string]any{"logical_disks": disks, "last_updated": time.Now().UTC().Format("2006-01-02 15:04:05.000000")}
+	made := map[string]any{"logical_disks": disks}
+	raid.Stamp(made)
 	return s.Write(ctx, s.engine, s.fence, func(tx store.Tx) error { return baremetal.KeepRAID(ctx, tx, s.node.UUID, made) })
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +45,8 @@ var here = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 const (
 	anImage      = "11111111-2222-4333-8444-555555555501"
 	anotherImage = "11111111-2222-4333-8444-555555555502"
+	// missingImage is one that Glance has no answer about.
+	missingImage = "11111111-2222-4333-8444-555555555503"
 )
 
 // world is a node over a simulated BMC that is deployed, and a conductor that serves boot
@@ -55,6 +58,26 @@ type world struct {
 	dir, url string
 	// loaders is a folder of boot loaders, and tftp where they are served.
 	loaders, tftp string
+	// log is what the server of boot images has written.
+	log *journal
+}
+
+// journal is a log that is read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 func newWorld(t *testing.T, change func(info map[string]any)) *world {
@@ -77,8 +100,8 @@ func newWorldBy(t *testing.T, by, token string, change func(w *bmctest.World, in
 		_, _ = io.WriteString(out, strings.Repeat(r.URL.Path, 1000))
 	}))
 	t.Cleanup(files.Close)
-	w := &world{api: bmctest.Start(t, token), dir: t.TempDir(), loaders: t.TempDir(), glance: bmctest.StartGlance(t, map[string]bmctest.Image{
-		anImage: {Data: "kernel"}, anotherImage: {Data: "a disk", DiskFormat: "raw", Private: true},
+	w := &world{log: &journal{}, api: bmctest.Start(t, token), dir: t.TempDir(), loaders: t.TempDir(), glance: bmctest.StartGlance(t, map[string]bmctest.Image{
+		anImage: {Data: "kernel"}, anotherImage: {Data: "a disk", DiskFormat: "raw", Private: true}, missingImage: {Down: true},
 	})}
 	w.World = bmctest.New(t, sim.Options{Pace: time.Millisecond}, func(w *bmctest.World, info map[string]any) {
 		w.Kind = operations.NodeDeploy
@@ -102,7 +125,7 @@ func newWorldBy(t *testing.T, by, token string, change func(w *bmctest.World, in
 	}
 	w.url, w.tftp = "http://"+listener.Addr().String(), conn.LocalAddr().String()
 	ctx, stop := context.WithCancel(context.Background())
-	log, served := slog.New(slog.DiscardHandler), errgroup.Group{}
+	log, served := slog.New(slog.NewTextHandler(w.log, nil)), errgroup.Group{}
 	a := w.activities(w.DB) // begun before anything is made that it would take for an earlier one's
 	served.Go(func() error { return a.Serve(ctx, listener, log) })
 	served.Go(func() error { return a.ServeTFTP(ctx, conn, log) })
@@ -296,10 +319,14 @@ func TestImagesOfGlance(t *testing.T) {
 		t.Errorf("%q, %v", made, err)
 	}
 	at := nodes.ImageAt(w.url, file.Name)
-	for text, status := range map[string]int{"http://192.0.2.9/i": http.StatusNotFound, "11111111-2222-4333-8444-555555555509": http.StatusNotFound, anotherImage: http.StatusOK} {
+	for text, status := range map[string]int{"http://192.0.2.9/i": http.StatusNotFound, "11111111-2222-4333-8444-555555555509": http.StatusNotFound, anotherImage: http.StatusOK,
+		missingImage: http.StatusServiceUnavailable} {
 		if w.source(text); w.status(at) != status {
 			t.Errorf("of %s: not %d", text, status)
 		}
+	}
+	if said := w.log.String(); !strings.Contains(said, "the image of node "+w.Node.UUID+" is not served") || !strings.Contains(said, "Glance doesn't answer about image "+missingImage) {
+		t.Errorf("the log says %q", said)
 	}
 	w.source(anotherImage)
 	resp, err := http.Get(at)

@@ -3,6 +3,7 @@ package boot
 import (
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -255,7 +256,7 @@ func TestAConductorThatIsAway(t *testing.T) {
 			http.Error(out, "away", http.StatusServiceUnavailable)
 			return
 		}
-		w.activities(w.DB).serve(out, r)
+		w.activities(w.DB).serve(out, r, slog.New(slog.DiscardHandler))
 	}))
 	t.Cleanup(away.Close)
 	w.url = away.URL

@@ -37,7 +37,8 @@ const (
 // Serve serves that by HTTP until ctx ends, and removes what no node is booted from any
 // more.
 func (a *Activities) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
-	server := &http.Server{Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	handler := func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, log) }
+	server := &http.Server{Handler: http.HandlerFunc(handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // whoever reads reads again
 	defer stop()
 	go func() {
@@ -57,7 +58,7 @@ func (a *Activities) Serve(ctx context.Context, listener net.Listener, log *slog
 	return nil
 }
 
-func (a *Activities) serve(w http.ResponseWriter, r *http.Request) {
+func (a *Activities) serve(w http.ResponseWriter, r *http.Request, log *slog.Logger) {
 	at := strings.TrimPrefix(r.URL.Path, "/")
 	name, image := strings.CutSuffix(at, nodes.ImageSuffix)
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -65,20 +66,21 @@ func (a *Activities) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		http.NotFound(w, r)
 	case image && isBootFile(name):
-		a.serveImage(w, r, name)
+		a.serveImage(w, r, name, log)
 	default:
-		a.serveFile(w, r, at)
+		a.serveFile(w, r, at, log)
 	}
 }
 
 // serveFile serves what is there as a file.
-func (a *Activities) serveFile(w http.ResponseWriter, r *http.Request, at string) {
+func (a *Activities) serveFile(w http.ResponseWriter, r *http.Request, at string, log *slog.Logger) {
 	file, err := a.find(r.Context(), at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		http.NotFound(w, r)
 		return
 	case err != nil:
+		unserved(r, log, "a boot image", err)
 		http.Error(w, "it can't be read now", http.StatusServiceUnavailable)
 		return
 	}
@@ -88,13 +90,19 @@ func (a *Activities) serveFile(w http.ResponseWriter, r *http.Request, at string
 
 // serveImage passes on what Glance has for the disk of the node that is booted from what has
 // a name, while that is deployed; any conductor does.
-func (a *Activities) serveImage(w http.ResponseWriter, r *http.Request, name string) {
-	from, err := a.openImage(r, name)
+func (a *Activities) serveImage(w http.ResponseWriter, r *http.Request, name string, log *slog.Logger) {
+	file, err := baremetal.BootFileNamed(r.Context(), a.db.Pool, name)
+	what, from := "a node's image", (*opened)(nil)
+	if file != nil {
+		what = "the image of node " + file.NodeUUID
+		from, err = a.openImage(r, file)
+	}
 	switch f := faults.As(err); {
-	case err != nil && f.Kind == faults.NotFound:
+	case err == nil && from == nil, err != nil && f.Kind == faults.NotFound:
 		http.NotFound(w, r)
 		return
 	case err != nil:
+		unserved(r, log, what, err)
 		http.Error(w, "it can't be read now", http.StatusServiceUnavailable)
 		return
 	}
@@ -106,7 +114,15 @@ func (a *Activities) serveImage(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	if _, err := io.Copy(w, from); err != nil {
+		unserved(r, log, "all of "+what, err)
 		panic(http.ErrAbortHandler) // whoever reads is to see that it isn't whole
+	}
+}
+
+// unserved says why something isn't served, unless who reads it is gone.
+func unserved(r *http.Request, log *slog.Logger, what string, err error) {
+	if r.Context().Err() == nil {
+		log.WarnContext(r.Context(), what+" is not served", "error", redact.Text(err.Error()))
 	}
 }
 
@@ -118,15 +134,8 @@ type opened struct {
 
 // openImage begins to read the image that a node is deployed with. Errors: NotFound,
 // Unavailable.
-func (a *Activities) openImage(r *http.Request, name string) (*opened, error) {
+func (a *Activities) openImage(r *http.Request, file *baremetal.BootFile) (*opened, error) {
 	ctx := r.Context()
-	file, err := baremetal.BootFileNamed(ctx, a.db.Pool, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case file == nil:
-		return nil, faults.New(faults.NotFound, "ImageNotFound", "no node is booted from %s", name)
-	}
 	n, err := baremetal.Nodes.Find(ctx, a.db.Pool, file.NodeUUID, false)
 	if err != nil {
 		return nil, err

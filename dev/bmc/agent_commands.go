@@ -285,7 +285,7 @@ func (a *Agent) executeStep(ctx context.Context, phase string, told arguments) (
 		return nil, &agentError{"VersionMismatch", http.StatusConflict, "Hardware managers version mismatch, reload agent with correct version",
 			fmt.Sprintf("Current versions: %v, versions used by ironic: %v", mine, version)}
 	}
-	result, err := a.machine.doStep(ctx, phase, step.Step, step.Args)
+	result, err := a.machine.doStep(ctx, phase, step.Step, step.Args, told)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
@@ -221,8 +222,9 @@ func (m *Machine) Finds(change func(found map[string]any)) {
 	m.finds = change
 }
 
-// doStep does one of the machine's steps.
-func (m *Machine) doStep(ctx context.Context, phase, step string, args arguments) (any, *agentError) {
+// doStep does one of the machine's steps, with what else the command was told. Logical
+// disks are believed to be made.
+func (m *Machine) doStep(ctx context.Context, phase, step string, args, told arguments) (any, *agentError) {
 	if !slices.ContainsFunc(m.steps(phase), func(s Step) bool { return s.Step == step }) {
 		return nil, trouble("HardwareManagerMethodNotFound", "No HardwareManager found to handle method", "Could not find method: "+step)
 	}
@@ -239,6 +241,14 @@ func (m *Machine) doStep(ctx context.Context, phase, step string, args arguments
 			return nil, refused
 		}
 		return m.writeImage(ctx, args)
+	case "create_configuration":
+		var node struct {
+			Target json.RawMessage `json:"target_raid_config"`
+		}
+		err := told.read("node", &node)
+		return node.Target, err
+	case "apply_configuration":
+		return args["raid_config"], nil
 	}
 	return nil, nil
 }

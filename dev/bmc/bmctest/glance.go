@@ -22,11 +22,12 @@ type Glance struct {
 	images map[string]Image
 }
 
-// Image is one of them; Private is nobody's whom it is lent to.
+// Image is one of them; Private is nobody's whom it is lent to, and Down is what Glance has
+// no answer about.
 type Image struct {
 	Data, DiskFormat string
 	Properties       map[string]any
-	Private          bool
+	Private, Down    bool
 }
 
 // glanceToken is what Glance's data is read with.
@@ -51,6 +52,9 @@ func (g *Glance) ImageFile(_ context.Context, id string) (openstack.ImageFile, e
 	i, ok := g.images[id]
 	if !ok {
 		return openstack.ImageFile{}, faults.New(faults.NotFound, "ImageNotFound", "Image %s could not be found.", id)
+	}
+	if i.Down {
+		return openstack.ImageFile{}, faults.New(faults.Unavailable, "GlanceConnectionFailed", "Glance doesn't answer about image %s", id)
 	}
 	return openstack.ImageFile{DiskFormat: i.DiskFormat, ContainerFormat: "bare", Size: int64(len(i.Data)), HashAlgo: "sha256", HashValue: Sum(i.Data),
 		Properties: i.Properties, URL: g.url + "/" + id, Token: glanceToken}, nil

@@ -156,8 +156,8 @@ func settleFindings(ctx context.Context, tx store.Tx, n *Node, keep bool) error 
 	if err := makePorts(ctx, tx, n.UUID, made); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET properties = $2 WHERE uuid = $1`, n.UUID, made.Properties); err != nil {
-		return fmt.Errorf("properties of node %s: %w", n.UUID, store.Translate(err))
+	if err := setProperties(ctx, tx, n.UUID, made.Properties); err != nil {
+		return err
 	}
 	delete(f.Plugin, "logs")
 	return KeepInventory(ctx, tx, n, f.Inventory, f.Plugin)

@@ -28,6 +28,23 @@ func KeepRAID(ctx context.Context, tx store.Tx, id string, made any) error {
 	return nil
 }
 
+// KeepMadeRAID says which logical disks a node's ramdisk has made, and what its properties
+// are with them, for who has checked the fence.
+func KeepMadeRAID(ctx context.Context, tx store.Tx, id string, made any, properties json.RawMessage) error {
+	if err := KeepRAID(ctx, tx, id, made); err != nil {
+		return err
+	}
+	return setProperties(ctx, tx, id, properties)
+}
+
+// setProperties replaces those of a node.
+func setProperties(ctx context.Context, tx store.Tx, id string, properties any) error {
+	if _, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET properties = $2 WHERE uuid = $1`, id, properties); err != nil {
+		return fmt.Errorf("properties of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
+
 // SetTargetRAID is that.
 func SetTargetRAID(ctx context.Context, tx store.Tx, id string, target json.RawMessage) error {
 	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET target_raid_config = $2::jsonb WHERE uuid = $1`, id, target)
