@@ -28,6 +28,7 @@ var settings = map[string]func(context.Context, *session, cleaning) (steps.Effec
 	"raid.create_configuration":                    createRAID,
 	"raid.apply_configuration":                     applyRAID,
 	"raid.delete_configuration":                    deleteRAID,
+	updateStep:                                     updateFirmware,
 }
 
 // cleaning is a step that is being done.
@@ -61,20 +62,27 @@ func (a *Activities) CleanStep(ctx context.Context, in steps.CleanStepIn) (steps
 	if do == nil || nodes.Interfaces(n)[step.Interface] != "redfish" {
 		return steps.CleanStepOut{}, nil
 	}
+	in.Of = cmp.Or(in.Of, in.Fence.OperationID)
 	effect, err := a.change(ctx, in, phase, do)
+	if faults.Is(err, faults.Unavailable) && step.Interface+"."+step.Step == updateStep {
+		effect, err = a.flashing(ctx, in, actOf(phase, in.Index), err)
+	}
 	return steps.CleanStepOut{Effect: effect}, err
 }
+
+// actOf is the name under which a step is noted.
+func actOf(phase provision.Phase, index int) string { return fmt.Sprintf("%s/%d", phase, index) }
 
 // change does a step that changes the machine's settings. What they have become is kept
 // once they are what was asked for.
 func (a *Activities) change(ctx context.Context, in steps.CleanStepIn, phase provision.Phase,
 	do func(context.Context, *session, cleaning) (steps.Effect, error)) (effect steps.Effect, err error) {
-	s, err := a.open(ctx, in.Fence, cmp.Or(in.Of, in.Fence.OperationID))
+	s, err := a.open(ctx, in.Fence, in.Of)
 	if err != nil {
 		return effect, err
 	}
 	defer s.close(ctx)
-	c := cleaning{CleanStepIn: in, act: fmt.Sprintf("%s/%d", phase, in.Index)}
+	c := cleaning{CleanStepIn: in, act: actOf(phase, in.Index)}
 	if c.args, err = nodes.StepArgs(a.box, s.node, phase, in.Index); err != nil {
 		return effect, err
 	}

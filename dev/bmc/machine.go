@@ -80,6 +80,10 @@ type Machine struct {
 	settings
 	parts   parts
 	volumes volumes
+	// firmware are the versions of components, and flashes the images that they were told
+	// of.
+	firmware map[string]string
+	flashes  []string
 }
 
 // Power is the machine's power now.

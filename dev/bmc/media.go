@@ -98,7 +98,7 @@ func mediaOf(m *Machine) string { return root + "Managers/" + m.ID + "/VirtualMe
 func showManager(w http.ResponseWriter, _ *http.Request, m *Machine) {
 	self := root + "Managers/" + m.ID
 	ahead, offset := m.Clock()
-	send(w, http.StatusOK, map[string]any{"@odata.id": self, "DateTime": time.Now().Add(ahead).UTC().Format("2006-01-02T15:04:05Z"), "DateTimeLocalOffset": offset, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC", "FirmwareVersion": "2.0",
+	send(w, http.StatusOK, map[string]any{"@odata.id": self, "DateTime": time.Now().Add(ahead).UTC().Format("2006-01-02T15:04:05Z"), "DateTimeLocalOffset": offset, "Id": m.ID, "Name": "manager " + m.ID, "ManagerType": "BMC", "FirmwareVersion": m.Firmware("bmc"),
 		"VirtualMedia": link(mediaOf(m)), "Links": map[string]any{"ManagerForServers": []any{link(root + "Systems/" + m.ID)}}})
 }
 

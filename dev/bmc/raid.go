@@ -103,7 +103,7 @@ func makeVolume(w http.ResponseWriter, r *http.Request, m *Machine) {
 	for _, d := range in.Links.Drives {
 		v.Drives = append(v.Drives, strings.TrimPrefix(d.At, m.path("Storage/1/Drives/")))
 	}
-	m.build(w, r, func() bool { return m.fits(&v) }, func() {
+	m.build(w, r, m.settlesLater(), func() bool { return m.fits(&v) }, func() {
 		m.volumes.count++
 		v.ID = "v" + ordinal(m.volumes.count)
 		if v.Name == "" {
@@ -115,7 +115,7 @@ func makeVolume(w http.ResponseWriter, r *http.Request, m *Machine) {
 
 func deleteVolume(w http.ResponseWriter, r *http.Request, m *Machine) {
 	is := func(v Volume) bool { return v.ID == r.PathValue("part") }
-	m.build(w, r, func() bool { return slices.ContainsFunc(m.volumes.made, is) }, func() { m.volumes.made = slices.DeleteFunc(m.volumes.made, is) })
+	m.build(w, r, m.settlesLater(), func() bool { return slices.ContainsFunc(m.volumes.made, is) }, func() { m.volumes.made = slices.DeleteFunc(m.volumes.made, is) })
 }
 
 // fits says whether a volume can be made, and gives it a size if it has none. The caller
@@ -156,9 +156,10 @@ func (m *Machine) used(drive string) (bytes int64) {
 	return bytes
 }
 
-// build does something to the machine's volumes if it may, at once, or as a task at the
-// next start; of those there is one at a time. It meets the machine's next fault of media.
-func (m *Machine) build(w http.ResponseWriter, r *http.Request, may func() bool, do func()) {
+// build does something to the machine's volumes or firmware if it may, at once, or later,
+// as a task at the next start; of those there is one at a time. It meets the machine's next
+// fault of media.
+func (m *Machine) build(w http.ResponseWriter, r *http.Request, later bool, may func() bool, do func()) {
 	fault := next(m, &m.mediaFaults)
 	if fault == Unavailable {
 		refuse(w, http.StatusServiceUnavailable, "The service is temporarily unavailable.")
@@ -166,8 +167,8 @@ func (m *Machine) build(w http.ResponseWriter, r *http.Request, may func() bool,
 	}
 	m.mu.Lock()
 	tasks := len(m.volumes.tasks)
-	done := may() && (!m.later || tasks == 0 || m.volumes.tasks[tasks-1] != "New") && fault != Refuses
-	if done && m.later {
+	done := may() && (!later || tasks == 0 || m.volumes.tasks[tasks-1] != "New") && fault != Refuses
+	if done && later {
 		m.volumes.tasks = append(m.volumes.tasks, "New")
 		m.next = append(m.next, func() {
 			if m.volumes.tasks[tasks] = "Completed"; m.volumes.broken {
@@ -179,7 +180,6 @@ func (m *Machine) build(w http.ResponseWriter, r *http.Request, may func() bool,
 	} else if done {
 		do()
 	}
-	later := m.later
 	m.mu.Unlock()
 	switch {
 	case fault == Drops:
@@ -191,7 +191,7 @@ func (m *Machine) build(w http.ResponseWriter, r *http.Request, may func() bool,
 	case done:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		refuse(w, http.StatusBadRequest, "The drives don't make such a volume, or something else is being made.")
+		refuse(w, http.StatusBadRequest, "That can't be made, or something else is being made.")
 	}
 }
 

@@ -82,7 +82,7 @@ func Start(o Options) (*Service, error) {
 		name, mac := ordinal(i), fmt.Sprintf("52:54:00:bc:%02x:%02x", (i+1)>>8, (i+1)&0xff)
 		s.Machines = append(s.Machines, &Machine{ID: name, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("machine "+name)).String(),
 			MAC: mac, parts: parts{8, []int64{20 << 30}, []string{mac}}, Delay: o.Delay, Pace: o.Pace, power: Off,
-			boots: boots{life: life, work: &s.work, boot: own}, hardware: newHardware(), settings: settings{lamp: "Off", bios: usualBIOS()}})
+			boots: boots{life: life, work: &s.work, boot: own}, hardware: newHardware(), firmware: usualFirmware(), settings: settings{lamp: "Off", bios: usualBIOS()}})
 	}
 	var err error
 	if s.CAFile, s.ca, err = certify(o.Dir); err != nil {
@@ -242,6 +242,7 @@ func (s *Service) routes() http.Handler {
 	s.settingsRoutes(mux)
 	s.biosRoutes(mux)
 	s.raidRoutes(mux)
+	s.firmwareRoutes(mux)
 	s.eventRoutes(mux)
 	return mux
 }
@@ -284,7 +285,7 @@ func showSystem(w http.ResponseWriter, r *http.Request, m *Machine) {
 	send(w, http.StatusOK, map[string]any{"@odata.id": self, "Id": m.ID, "Name": "machine " + m.ID, "UUID": m.UUID, "PowerState": m.Power(),
 		"Status": map[string]any{"State": "Enabled", "Health": "OK"}, "SystemType": "Physical", "Boot": m.shownBoot(), "IndicatorLED": m.Lamp(),
 		"Links":      map[string]any{"ManagedBy": []any{link(root + "Managers/" + m.ID)}},
-		"SecureBoot": link(self + "/SecureBoot"), "Bios": link(self + "/Bios"), "BiosVersion": "1.0", "Processors": link(self + "/Processors"), "Storage": link(self + "/Storage"),
+		"SecureBoot": link(self + "/SecureBoot"), "Bios": link(self + "/Bios"), "BiosVersion": m.Firmware("bios"), "Processors": link(self + "/Processors"), "Storage": link(self + "/Storage"),
 		"EthernetInterfaces": link(self + "/EthernetInterfaces"), "Manufacturer": "Holdfast", "Model": "simulated", "SerialNumber": m.UUID,
 		"MemorySummary":    map[string]any{"TotalSystemMemoryGiB": m.made().memory},
 		"ProcessorSummary": map[string]any{"Count": 1, "LogicalProcessorCount": 4},

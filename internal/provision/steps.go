@@ -112,6 +112,9 @@ var (
 	deletesDisks = Step{Name: "delete_configuration"}
 )
 
+// updatesFirmware has components of a machine run other firmware, by Redfish.
+var updatesFirmware = Step{Name: "update", Args: map[string]bool{"settings": true}}
+
 // ofClock sets the clock of a node's BMC, by Redfish.
 var ofClock = Step{Name: "set_bmc_clock", Args: map[string]bool{"target_datetime": false, "datetime_local_offset": false}}
 
@@ -143,20 +146,22 @@ var conducted = map[Phase]map[string]map[string][]Step{
 			{Name: "cache_bios_settings", Ramdisk: true},
 			{Name: "factory_reset", Ramdisk: true},
 		}, "redfish": bySettings},
-		"firmware":   {"fake": {{Name: "update", Ramdisk: true, Args: map[string]bool{"settings": true}}}},
+		"firmware":   {"fake": withRamdisk([]Step{updatesFirmware}), "redfish": withRamdisk([]Step{updatesFirmware})},
 		"management": {"redfish": withRamdisk(append(slices.Clone(ofKeys), ofClock))},
 		"raid":       {"redfish": withRamdisk([]Step{createsDisks, deletesDisks})},
 	},
 	PhaseDeploy: {
 		"deploy":     {"direct": abortable(byAgent), "fake": abortable(byAgent[:1]), "noop": abortable(byAgent[:1])},
 		"bios":       {"redfish": abortable(bySettings)},
+		"firmware":   {"redfish": {updatesFirmware}},
 		"management": {"redfish": abortable(ofKeys)},
 		"raid":       {"redfish": abortable([]Step{appliesDisks, deletesDisks})},
 	},
 	PhaseService: {
-		"vendor": {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
-		"bios":   {"redfish": bySettings},
-		"raid":   {"redfish": withRamdisk([]Step{appliesDisks, deletesDisks})},
+		"vendor":   {"fake": {{Name: "log_passthrough"}, {Name: StepServiceWait, Ramdisk: true}}},
+		"bios":     {"redfish": bySettings},
+		"firmware": {"redfish": {updatesFirmware}},
+		"raid":     {"redfish": withRamdisk([]Step{appliesDisks, deletesDisks})},
 	},
 }
 

@@ -75,11 +75,14 @@ func command(s *saga.Saga) (*steps.NodeOutcome, error) {
 	return now, commandFault(s.Begun.Node.ID, asked, err)
 }
 
-const (
-	// effectTime is how long a setting may take to take effect once the node was started
-	// anew, and effectPause the time between two looks.
-	effectTime  = 15 * time.Minute
-	effectPause = 15 * time.Second
+// pace is how long something may take to take effect, and the time between two looks.
+type pace struct{ most, pause time.Duration }
+
+var (
+	// ofSettings is that of settings once the node was started anew, ofFirmware that of
+	// firmware (firmware_update_overall_timeout and firmware_update_status_interval).
+	ofSettings = pace{15 * time.Minute, 15 * time.Second}
+	ofFirmware = pace{2 * time.Hour, time.Minute}
 )
 
 // obeyed tells the BMC, and has the node start anew if that is needed. The row says what
@@ -98,7 +101,7 @@ func obeyed(s *saga.Saga, asked steps.NodeCommandInput) (out steps.NodeCommandOu
 		return out, false, err
 	}
 	in.Restarted = true
-	err = takesEffect(s.Context(), s, func() error { return bringTo(s, "command", provision.PowerReboot) }, tell)
+	err = takesEffect(s.Context(), s, ofSettings, func() error { return bringTo(s, "command", provision.PowerReboot) }, tell)
 	if err == nil && provision.Power(s.Begun.Node.PowerState) == provision.PowerOff {
 		err = bringTo(s, "command over", provision.PowerOff)
 	}
@@ -111,7 +114,7 @@ func obeyed(s *saga.Saga, asked steps.NodeCommandInput) (out steps.NodeCommandOu
 
 // takesEffect has the node start anew for what it was told to take effect, and looks until
 // that has.
-func takesEffect(ctx workflow.Context, s *saga.Saga, restart func() error, look func() (pending bool, err error)) error {
+func takesEffect(ctx workflow.Context, s *saga.Saga, at pace, restart func() error, look func() (pending bool, err error)) error {
 	if err := restart(); err != nil {
 		return err
 	}
@@ -120,10 +123,10 @@ func takesEffect(ctx workflow.Context, s *saga.Saga, restart func() error, look 
 		if err != nil || !pending {
 			return err
 		}
-		if workflow.Now(ctx).Sub(begun) > effectTime {
+		if workflow.Now(ctx).Sub(begun) > at.most {
 			return faults.New(faults.Conflict, "NoEffect", "Timeout reached while waiting for it to take effect on node %s", s.Begun.Node.ID)
 		}
-		if err := saga.Wait(ctx, effectPause, "the setting takes effect"); err != nil {
+		if err := saga.Wait(ctx, at.pause, "the setting takes effect"); err != nil {
 			return err
 		}
 	}

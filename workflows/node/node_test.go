@@ -239,7 +239,7 @@ func by(names ...string) func(*world) {
 		for _, name := range names {
 			plain := strings.TrimSuffix(name, "?")
 			step := steps.CleanStep{Interface: "vendor", Step: plain, Abortable: plain != name}
-			if plain == "bios" || plain == "raid" {
+			if plain == "bios" || plain == "firmware" || plain == "raid" {
 				step.Interface = plain
 			}
 			if plain == "pause" {
@@ -331,6 +331,7 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "lost when what was found was settled", World: discovering(lostAt(operations.StepSettle), func(w *world) { w.found = true }), Ends: "done, manageable [settled]"},
 	{Name: "lost when it was inspected", World: inspecting(lostAt(operations.StepInspect)),
 		Ends: "done, inspect failed: The inspect was interrupted by an operator or a fault of the control plane and has been undone."},
+	{Name: "cleaned by hand with other firmware", World: moving(operations.NodeClean, provision.Cleaning, manual, settling, by("firmware")), Ends: "done, power on, manageable [firmware]"},
 	{Name: "rebuilt", World: rebuilding(), Ends: "done, power on, active [early write_image late]"},
 	{Name: "lost when it was rebuilt", World: rebuilding(lostAt(operations.StepDeploy), booted),
 		Ends: "done, deploy failed: The rebuild was interrupted by an operator or a fault of the control plane and has been undone."},

@@ -192,6 +192,9 @@ func (r *runner) rebooting(index int) bool {
 	return r.Begun.Node.Rebooting && r.Begun.Node.StepIndex == index
 }
 
+// startsAnew are the interfaces whose steps may have the node be started anew.
+var startsAnew = []string{"bios", "firmware", "raid"}
+
 // look sees what the node's power is if one of its steps changes that: one that
 // failed may have, and a run that was lost knows of others. One whose ramdisk is taken
 // away is off afterwards, which is said then.
@@ -201,7 +204,7 @@ func (r *runner) look() {
 		return
 	}
 	if !slices.ContainsFunc(r.Begun.Node.Steps, func(s steps.CleanStep) bool {
-		return powers[s.Step] != "" || s.Interface == "bios" || s.Interface == "raid"
+		return powers[s.Step] != "" || slices.Contains(startsAnew, s.Interface)
 	}) {
 		return
 	}
@@ -273,6 +276,10 @@ func (r *runner) change(ctx workflow.Context, i int) error {
 		})
 		return out.Pending, err
 	}
+	at := ofSettings
+	if r.at.Interface == "firmware" {
+		at = ofFirmware
+	}
 	_, err := do()
 	for err == nil && (out.Restart || out.Pending) {
 		restart := func() error { return nil }
@@ -288,7 +295,7 @@ func (r *runner) change(ctx workflow.Context, i int) error {
 			r.power = &on
 			restart = func() error { return r.restart(ctx, name) }
 		}
-		err = takesEffect(ctx, r.Saga, restart, do)
+		err = takesEffect(ctx, r.Saga, at, restart, do)
 	}
 	return err
 }

@@ -484,6 +484,9 @@ func (b bmc) CleanStep(_ context.Context, in steps.CleanStepIn) (steps.CleanStep
 		case w.steps[in.Index].Interface == "raid" && !w.late:
 			w.late = true
 			return steps.CleanStepOut{Effect: steps.Effect{Pending: true}}, nil
+		case w.steps[in.Index].Interface == "firmware" && w.restarts > 1:
+			w.restarts--
+			return steps.CleanStepOut{Effect: steps.Effect{Restart: !in.Restarted, Pending: in.Restarted}}, nil
 		case w.steps[in.Index].Interface == "bios" && w.restarts > 1:
 			w.restarts--
 			return steps.CleanStepOut{Effect: steps.Effect{Pending: true}}, nil

@@ -34,14 +34,15 @@ func KeepBIOS(ctx context.Context, tx store.Tx, nodeUUID string, all []BIOSSetti
 }
 
 // KeepFirmware makes some components those of a node, for who has checked the fence; the
-// version that each had first stays with it.
+// version that each had first stays with it, and the one that it has come to.
 func KeepFirmware(ctx context.Context, tx store.Tx, nodeUUID string, all []FirmwareComponent) error {
 	names := make([]string, len(all))
 	for i, c := range all {
 		names[i] = c.Component
 		_, err := tx.Exec(ctx, `INSERT INTO baremetal.firmware_components AS f (node_uuid, component, initial_version, current_version, vendor, model, serial_number)
 			VALUES ($1, $2, $3, $3, $4, $5, $6)
-			ON CONFLICT (node_uuid, component) DO UPDATE SET current_version = $3, vendor = $4, model = $5, serial_number = $6, updated_at = now()
+			ON CONFLICT (node_uuid, component) DO UPDATE SET current_version = $3,
+				last_version_flashed = CASE WHEN f.current_version IS DISTINCT FROM $3 THEN $3 ELSE f.last_version_flashed END, vendor = $4, model = $5, serial_number = $6, updated_at = now()
 			WHERE (f.current_version, f.vendor, f.model, f.serial_number) IS DISTINCT FROM ($3, $4, $5, $6)`,
 			nodeUUID, c.Component, c.InitialVersion, c.Vendor, c.Model, c.SerialNumber)
 		if err != nil {
