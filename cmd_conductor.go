@@ -72,6 +72,9 @@ func inspections(c config.Inspection) (o inspection.Options, err error) {
 	if o.Aliases, err = inspection.ReadAliases(c.PCIDeviceAlias); err != nil {
 		return o, fmt.Errorf("inspection.pci_device_alias: %w", err)
 	}
+	if o.Accelerators, err = inspection.ReadAccelerators(c.KnownAccelerators); err != nil {
+		return o, fmt.Errorf("inspection.known_accelerators: %w", err)
+	}
 	if o.Networks, err = inspection.ReadPhysicalNetworks(c.PhysicalNetworkCIDRMap); err != nil {
 		return o, fmt.Errorf("inspection.physical_network_cidr_map: %w", err)
 	}

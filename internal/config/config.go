@@ -173,6 +173,8 @@ type Inspection struct {
 	// PCIDeviceAlias are what capabilities call PCI devices.
 	DiskPartitioningSpacing bool     `koanf:"disk_partitioning_spacing"`
 	PCIDeviceAlias          []string `koanf:"pci_device_alias"`
+	// KnownAccelerators are PCI devices that are known as such; empty for the usual ones.
+	KnownAccelerators []string `koanf:"known_accelerators"`
 	// PhysicalNetworkCIDRMap are the physical networks of ports, by their addresses.
 	PhysicalNetworkCIDRMap []string `koanf:"physical_network_cidr_map"`
 	// MaskSecrets says which rules see secrets: always none, never none, or sensitive ones.

@@ -131,7 +131,7 @@ var keys = []Key{
 	{"conductor.fail_on_port_binding_failure", true, "A node whose network interface is neutron fails if one of its ports can't be bound ([neutron]fail_on_port_binding_failure)."},
 	{"conductor.allow_disabling_power_off", false, "Nodes that are never turned off may have the network interface neutron ([neutron]allow_disabling_power_off)."},
 
-	{"inspection.hooks", []any{"$default_hooks"}, "What is done with what a ramdisk finds, in this order; $default_hooks are ramdisk-error, validate-interfaces, ports and architecture, others boot-mode, cpu-capabilities, cpus, memory, root-device, raid-device, pci-devices, extra-hardware, local-link-connection, physical-network ([inspector]hooks)."},
+	{"inspection.hooks", []any{"$default_hooks"}, "What is done with what a ramdisk finds, in this order; $default_hooks are ramdisk-error, validate-interfaces, ports and architecture, others boot-mode, cpu-capabilities, cpus, memory, root-device, raid-device, pci-devices, extra-hardware, local-link-connection, physical-network, parse-lldp, accelerators ([inspector]hooks)."},
 	{"inspection.kernel_params", "", "What the kernel of a ramdisk that inspects is told beside what it needs ([inspector]extra_kernel_params)."},
 	{"inspection.add_ports", "pxe", "Which interfaces get ports: all, active, pxe, disabled ([inspector]add_ports)."},
 	{"inspection.keep_ports", "all", "Which ports a node keeps: all, present, added ([inspector]keep_ports)."},
@@ -139,6 +139,7 @@ var keys = []Key{
 	{"inspection.pre_create_ports", true, "The interfaces that the BMC tells get ports, too ([inspector]pre_create_ports)."},
 	{"inspection.disk_partitioning_spacing", true, "A GiB of the root disk is kept for partitions ([inspector]disk_partitioning_spacing)."},
 	{"inspection.pci_device_alias", []any{}, "What capabilities call PCI devices, as {\"vendor_id\": \"8086\", \"product_id\": \"1520\", \"name\": \"nic\"} ([inspector]pci_device_alias)."},
+	{"inspection.known_accelerators", []any{}, "PCI devices that the hook accelerators finds, as {\"vendor_id\": \"10de\", \"device_id\": \"1eb8\", \"type\": \"GPU\", \"device_info\": \"T4\"}; empty for those that are known without ([inspector]known_accelerators, a file)."},
 	{"inspection.physical_network_cidr_map", []any{}, "The physical networks that ports are in by the addresses of their interfaces, as 192.0.2.0/24:physnet1, for the hook physical-network ([inspector]physical_network_cidr_map)."},
 	{"inspection.mask_secrets", "always", "Inspection rules don't see secrets of what was found: always, never, or sensitive, but for sensitive rules ([inspection_rules]mask_secrets)."},
 	{"inspection.rule_networks", []any{}, "Networks that the requests of inspection rules go to, as prefixes; empty for every one but the machine's own and link-local ones."},

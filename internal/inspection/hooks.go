@@ -35,6 +35,8 @@ type Options struct {
 	// Aliases are what capabilities call PCI devices, by the ids of their vendors and
 	// products.
 	Aliases map[[2]string]string
+	// Accelerators are the PCI devices that are known as such.
+	Accelerators []Accelerator
 	// Networks are those that ports are in by the addresses of their interfaces.
 	Networks []PhysicalNetwork
 }
@@ -111,6 +113,8 @@ var hooks = map[string]hook{
 	"raid-device":           {after: (*work).raidDevice},
 	"pci-devices":           {after: (*work).pciDevices},
 	"extra-hardware":        {after: (*work).extraHardware},
+	"parse-lldp":            {after: (*work).parsedLLDP},
+	"accelerators":          {after: (*work).accelerators},
 }
 
 // Digest says what a node with these properties becomes by what its ramdisk has found,

@@ -162,14 +162,23 @@ func portID(kind byte, data []byte) (id string, ok bool) {
 		if len(data) == 0 {
 			return "", false
 		}
-		size := map[byte]int{1: 4, 2: 16, 6: 6}[data[0]]
-		if size == 0 {
-			return "", true
-		}
-		id = address(data[1:], size)
-		return id, id != ""
+		id = family(data)
+		return id, id != "" || families[data[0]] == 0
 	}
 	return "", true
+}
+
+// families are how long the addresses of families are that have a number with IANA: IPv4,
+// IPv6 and hardware addresses.
+var families = map[byte]int{1: 4, 2: 16, 6: 6}
+
+// family is the address that follows the number of its family; empty for none, or one of
+// another family.
+func family(data []byte) string {
+	if len(data) == 0 || families[data[0]] == 0 {
+		return ""
+	}
+	return address(data[1:], families[data[0]])
 }
 
 // address is the one of a length that data begin with, a hardware address or an IP address;
