@@ -106,7 +106,7 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, CreatePorts: cfg.Inspection.PreCreatePorts, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
+	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, CreatePorts: cfg.Inspection.PreCreatePorts, VerifyClock: c.VerifyBMCClock, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
 		MaxRetries: c.PowerStateSyncMaxRetries, Timeout: c.PowerStateChangeTimeout, Workers: c.SyncPowerStateWorkers}})
 	services := openstack.NewSession(openstack.Options(cfg.OpenStack))
 	networks := network.New(p.db, p.engine, box, network.Options{Client: services.Network, Networks: nodeNetworks(c), Log: p.log})

@@ -34,6 +34,8 @@ type Options struct {
 	Retry time.Duration
 	// Sync is what is done by the clock.
 	Sync SyncOptions
+	// VerifyClock has a BMC whose clock is wrong be set right when its node is verified.
+	VerifyClock bool
 	// CreatePorts has machines that a ramdisk inspects get ports for the interfaces that
 	// their BMCs tell.
 	CreatePorts bool

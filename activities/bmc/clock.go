@@ -1,6 +1,6 @@
 package bmc
 
-// The clock of a BMC, which a step of cleaning sets by Redfish.
+// The clock of a BMC, which a step of cleaning sets by Redfish, and one of verifying.
 
 import (
 	"context"
@@ -18,6 +18,9 @@ const (
 	microseconds = "2006-01-02T15:04:05.000000-07:00"
 )
 
+// utc is the offset of a clock that has this one's time.
+const utc = "+00:00"
+
 // setClock sets the clock of the machine's BMC to a time, or to this one's, once.
 func setClock(ctx context.Context, s *session, c cleaning) (steps.Effect, error) {
 	at, err := wantedTime(c.args, "target_datetime", time.RFC3339Nano)
@@ -27,18 +30,27 @@ func setClock(ctx context.Context, s *session, c cleaning) (steps.Effect, error)
 	if _, err := wantedTime(c.args, "datetime_local_offset", "-07:00"); err != nil {
 		return steps.Effect{}, err
 	}
-	d, err := s.byRedfish("management")
+	d, m, err := s.clock()
 	if err != nil {
 		return steps.Effect{}, err
+	}
+	return steps.Effect{}, s.once(ctx, d, c.act, func() error { return d.setClock(m, at, c.args["datetime_local_offset"]) })
+}
+
+// clock is the manager whose clock the machine's BMC has.
+func (s *session) clock() (*redfish, *rf.Manager, error) {
+	d, err := s.byRedfish("management")
+	if err != nil {
+		return nil, nil, err
 	}
 	managers, err := d.system.ManagedBy()
 	switch {
 	case err != nil:
-		return steps.Effect{}, d.fault(err)
+		return nil, nil, d.fault(err)
 	case len(managers) == 0:
-		return steps.Effect{}, faults.New(faults.Invalid, "RedfishError", redfishPrefix+"nobody manages node %s", s.node.UUID)
+		return nil, nil, faults.New(faults.Invalid, "RedfishError", redfishPrefix+"nobody manages node %s", s.node.UUID)
 	}
-	return steps.Effect{}, s.once(ctx, d, c.act, func() error { return d.setClock(managers[0], at, c.args["datetime_local_offset"]) })
+	return d, managers[0], nil
 }
 
 // setClock has a manager have a time, at an offset from UTC if that is given, and looks

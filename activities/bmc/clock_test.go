@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	sim "holdfast.dev/dev/bmc"
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/steps"
 	"holdfast.dev/internal/store"
 )
@@ -42,5 +44,64 @@ func TestTheClock(t *testing.T) {
 	}
 	if ahead, _ := w.Machine.Clock(); ahead < 47*time.Hour {
 		t.Errorf("%s", ahead)
+	}
+}
+
+// A clock that is wrong is set right when the node is verified, if that is wanted, wherever
+// that is killed; one that can't be fails it.
+func TestTheClockIsVerified(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		wanted bool
+		ahead  time.Duration
+		fault  sim.Fault
+		left   bool
+	}{
+		"not wanted": {false, time.Hour, "", true},
+		"wrong":      {true, time.Hour, "", false},
+		"late":       {true, -time.Minute, "", false},
+		"right":      {true, 0, sim.Refuses, false}, // nothing is sent that it could refuse
+		"refused":    {true, time.Hour, sim.Refuses, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "redfish", nil)
+			w.Machine.SetClock(c.ahead, "+02:00")
+			if c.fault != "" {
+				w.Machine.MisbehaveMedia(c.fault)
+			}
+			verify := func(db *store.DB) error {
+				a := w.activities(db)
+				a.VerifyClock = c.wanted
+				_, err := a.Verify(t.Context(), steps.NodeIn{Fence: w.Fence})
+				return err
+			}
+			fails := c.fault != "" && c.left
+			if !fails {
+				w.Kill(verify)
+			}
+			err := verify(w.DB)
+			if fails != (err != nil) || fails && faults.As(err).Code != steps.VerifyFailure {
+				t.Errorf("%v", err)
+			}
+			ahead, offset := w.Machine.Clock()
+			if wrong := ahead < -3*time.Second || ahead > 3*time.Second; wrong != c.left || !wrong && c.ahead != 0 && offset != "+00:00" {
+				t.Errorf("%s, %s", ahead, offset)
+			}
+		})
+	}
+}
+
+// Every step of verifying that a node may have can be done.
+func TestVerifySteps(t *testing.T) {
+	t.Parallel()
+	all := provision.PhaseVerify.Steps(map[string]string{"management": "redfish"})
+	for _, s := range all {
+		if verifications[s.ID()] == nil {
+			t.Errorf("nobody does %s", s.ID())
+		}
+	}
+	if len(all) == 0 {
+		t.Error("there are none")
 	}
 }

@@ -82,6 +82,13 @@ func (m *Machine) Clock() (ahead time.Duration, offset string) {
 	return m.ahead, m.offset
 }
 
+// SetClock has the clock of the machine's BMC be that far ahead, at an offset from UTC.
+func (m *Machine) SetClock(ahead time.Duration, offset string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ahead, m.offset = ahead, offset
+}
+
 func changeManager(w http.ResponseWriter, r *http.Request, m *Machine) {
 	var in struct {
 		DateTime            time.Time

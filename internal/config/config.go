@@ -125,6 +125,7 @@ type Conductor struct {
 	PowerFailureRecoveryInterval time.Duration `koanf:"power_failure_recovery_interval"`
 	PowerStateSyncMaxRetries     int           `koanf:"power_state_sync_max_retries"`
 	ForcePowerStateDuringSync    bool          `koanf:"force_power_state_during_sync"`
+	VerifyBMCClock               bool          `koanf:"verify_bmc_clock"`
 	SyncPowerStateWorkers        int           `koanf:"sync_power_state_workers"`
 	// NodeLockedRetryAttempts is how often a node is looked at that somebody works on,
 	// before that is told to who would change it.

@@ -111,6 +111,7 @@ var keys = []Key{
 	{"conductor.power_failure_recovery_interval", 300 * time.Second, "Time between two looks at nodes in maintenance because of their power; 0 looks never (conductor/power_failure_recovery_interval)."},
 	{"conductor.power_state_sync_max_retries", 3, "How often in a row a node's power may be out of step before the node is in maintenance (conductor/power_state_sync_max_retries)."},
 	{"conductor.force_power_state_during_sync", true, "Nodes whose power is out of step are brought to what their rows say; otherwise the rows are (conductor/force_power_state_during_sync)."},
+	{"conductor.verify_bmc_clock", false, "BMCs whose clocks are wrong are set right when their nodes are verified ([redfish]enable_verify_bmc_clock)."},
 	{"conductor.sync_power_state_workers", 100, "How many BMCs a conductor worker asks for their power at a time (conductor/sync_power_state_workers)."},
 	{"conductor.node_locked_retry_attempts", 3, "How often a node is looked at that somebody works on, before that is told to who would change it (conductor/node_locked_retry_attempts)."},
 	{"conductor.node_locked_retry_interval", time.Second, "Time between two of those looks (conductor/node_locked_retry_interval)."},

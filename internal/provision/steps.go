@@ -18,9 +18,11 @@ const (
 	PhaseClean   Phase = "clean"
 	PhaseDeploy  Phase = "deploy"
 	PhaseService Phase = "service"
+	// PhaseVerify is the look at a node that was enrolled; its steps are in no row.
+	PhaseVerify Phase = "verify"
 )
 
-// Phases gives every phase.
+// Phases gives every phase whose steps are in nodes' rows.
 func Phases() []Phase { return []Phase{PhaseClean, PhaseDeploy, PhaseService} }
 
 // ofPhase are the states of a node in a phase; in every other state it is cleaned, if
@@ -163,7 +165,11 @@ var conducted = map[Phase]map[string]map[string][]Step{
 		"firmware": {"redfish": {updatesFirmware}},
 		"raid":     {"redfish": withRamdisk([]Step{appliesDisks, deletesDisks})},
 	},
+	PhaseVerify: {"management": {"redfish": {{Name: StepVerifyClock, Priority: 1}}}},
 }
+
+// StepVerifyClock is the step that sets the clock of a node's BMC if that is wrong.
+const StepVerifyClock = "verify_bmc_clock"
 
 // rank is which of two steps of the same priority comes first, by their interfaces.
 var rank = []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}

@@ -42,7 +42,7 @@ func TestStepsAreTheContracts(t *testing.T) {
 	}
 	for interfaceName, impls := range contract.Steps {
 		for impl, of := range impls {
-			for _, phase := range provision.Phases() {
+			for _, phase := range append(provision.Phases(), provision.PhaseVerify) {
 				for _, s := range phase.Steps(map[string]string{interfaceName: impl}) {
 					i := slices.IndexFunc(of[phase], func(c step) bool { return c.Step == s.Name })
 					if i < 0 {

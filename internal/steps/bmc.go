@@ -57,6 +57,9 @@ type NodeIn struct {
 	Fence Fence `json:"fence"`
 }
 
+// VerifyFailure is the code of a step of verifying that failed.
+const VerifyFailure = "NodeVerifyFailure"
+
 // NodeVerifyOut is what a node's BMC has said of it.
 type NodeVerifyOut struct {
 	// PowerState is as in NodePowerOut.

@@ -7,14 +7,15 @@ package node
 //	   ▲                   │
 //	   └───────────────────┘ failed, cancelled, lost; last_error says why
 //
-// Point of no return: none. Nothing is changed outside.
+// Point of no return: none. Nothing is changed outside but the clock of a BMC that is wrong,
+// if that is wanted.
 //
 //	step    before it                      after it
 //	verify  the node is in verifying;      its power, boot mode and secure boot are
 //	        cancelled, it is in enroll     known; cancelled, it is in enroll
 //	finish  the same                       manageable, and the row says what was read
 //
-// There is no undo: a look leaves nothing.
+// There is no undo: a look leaves nothing, and nobody wants a wrong clock back.
 
 import (
 	"go.temporal.io/sdk/workflow"
@@ -54,7 +55,7 @@ func verify(s *saga.Saga) (*steps.NodeOutcome, error) {
 // verifyFault is what the user reads of a node that can't be reached.
 func verifyFault(s *saga.Saga, err error) error {
 	f := saga.Reason(err)
-	if f.Kind == faults.Superseded || f.Code == saga.ErrCancelled.Code {
+	if f.Kind == faults.Superseded || f.Code == saga.ErrCancelled.Code || f.Code == steps.VerifyFailure {
 		return err
 	}
 	what := "get power state"

@@ -290,6 +290,8 @@ var scenes = []workflowtest.Scene[*world]{
 	{Name: "verified", World: moving(operations.NodeManage, provision.Verifying), Ends: "done, power off, manageable"},
 	{Name: "verified, with a BMC that says nothing", World: moving(operations.NodeManage, provision.Verifying, blind),
 		Ends: "failed, enroll: Failed to get power state for node n. Error: it can't work"},
+	{Name: "verified, with a clock that can't be set", World: moving(operations.NodeManage, provision.Verifying, func(w *world) { w.refuses = provision.StepVerifyClock }),
+		Ends: "failed, enroll: it can't work"},
 	{Name: "lost when it was verified", World: moving(operations.NodeManage, provision.Verifying, lostAt(operations.StepVerify)),
 		Ends: "done, enroll: The manage was interrupted by an operator or a fault of the control plane and has been undone."},
 	{Name: "deployed slowly", World: deploying(busy), Ends: "done, power on, active [early write_image late]"},

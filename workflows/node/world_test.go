@@ -238,8 +238,11 @@ func (b bmc) Command(_ context.Context, in steps.NodeCommandIn) (steps.NodeComma
 func (b bmc) Verify(_ context.Context, in steps.NodeIn) (steps.NodeVerifyOut, error) {
 	w := b.w
 	return workflowtest.Fenced(w, "bmc.Verify", in.Fence, func() (out steps.NodeVerifyOut, err error) {
-		if w.blind {
+		switch {
+		case w.blind:
 			return out, errBad
+		case w.refuses == provision.StepVerifyClock:
+			return out, faults.New(faults.Invalid, steps.VerifyFailure, "it can't work")
 		}
 		return steps.NodeVerifyOut{PowerState: string(w.power), BootMode: provision.UEFI}, nil
 	})
