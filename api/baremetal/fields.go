@@ -5,6 +5,7 @@ package baremetal
 
 import (
 	"encoding/json"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,6 +46,8 @@ type resource struct {
 	patchable []string
 	// beside are links that a detailed view has, since when: the path below it.
 	beside []field
+	// below is what comes before many in paths; empty for nothing.
+	below string
 	// linked is the path of its links where that isn't the one of its list.
 	linked string
 	// key is the field that lists go on from; empty is the row's uuid.
@@ -148,6 +151,36 @@ var runbookResource = resource{
 		{"traits", 112, 0},
 	},
 	patchable: []string{"disable_ramdisk", "extra", "name", "owner", "public", "steps", "description"},
+}
+
+var volumeConnectorResource = resource{
+	one: "connector", many: "connectors", below: "volume",
+	fields: []field{
+		{"uuid", 32, listed | create | sort},
+		{"created_at", 32, sort},
+		{"updated_at", 32, sort},
+		{"node_uuid", 32, listed | create | sort},
+		{"type", 32, listed | create | sort},
+		{"connector_id", 32, listed | create | sort},
+		{"extra", 32, create},
+	},
+	patchable: []string{"connector_id", "extra", "node_uuid", "type"},
+}
+
+var volumeTargetResource = resource{
+	one: "target", many: "targets", below: "volume",
+	fields: []field{
+		{"uuid", 32, listed | create | sort},
+		{"created_at", 32, sort},
+		{"updated_at", 32, sort},
+		{"node_uuid", 32, listed | create | sort},
+		{"volume_type", 32, listed | create | sort},
+		{"boot_index", 32, listed | create | sort},
+		{"volume_id", 32, listed | create | sort},
+		{"properties", 32, create},
+		{"extra", 32, create},
+	},
+	patchable: []string{"boot_index", "extra", "node_uuid", "properties", "volume_id", "volume_type"},
 }
 
 var inspectionRuleResource = resource{
@@ -381,8 +414,11 @@ func (s *resource) path() string {
 	if s.linked != "" {
 		return s.linked
 	}
-	return s.many
+	return s.home()
 }
+
+// home is the path of its list.
+func (s *resource) home() string { return path.Join(s.below, s.many) }
 
 // known are the places of structs' fields.
 var known sync.Map // reflect.Type -> map[string]int

@@ -201,7 +201,7 @@ func (k *kind[T]) maker(a *API) rest.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return rest.JSON(k.view(r, row, nil)).WithHeader("Location", r.Link(k.many, id(row))), nil
+		return rest.JSON(k.view(r, row, nil)).WithHeader("Location", r.Link(k.home(), id(row))), nil
 	}
 }
 

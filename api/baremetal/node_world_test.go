@@ -3,6 +3,9 @@ package baremetal_test
 // Nodes, their conductors and what is asked to be done to them.
 
 import (
+	"fmt"
+	"strings"
+
 	"holdfast.dev/internal/engine"
 	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/operations"
@@ -108,4 +111,18 @@ func (c *cloud) drive(node string) string {
 	}
 	text, _ := info.ConfigDrive().(string)
 	return text
+}
+
+// opens says whether the sealed secrets of a volume target have a text in them.
+func (c *cloud) opens(target, text string) error {
+	c.t.Helper()
+	row, err := baremetal.VolumeTargets.Find(c.t.Context(), c.db.Pool, target, false)
+	if err != nil {
+		return err
+	}
+	plain, err := c.box.Open(row.Secrets, "baremetal.volume_targets/"+target)
+	if err == nil && !strings.Contains(string(plain), text) {
+		err = fmt.Errorf("it has %s", plain)
+	}
+	return err
 }

@@ -93,7 +93,7 @@ func (a *API) Service() *rest.Service {
 		MaxBody:         1 << 20,
 		BodylessTypes:   true,
 		Finite:          true,
-		Operations:      a.patient(slices.Concat(documents(), a.nodeOperations(), a.managementOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.driverOperations(), a.conductorOperations())),
+		Operations:      a.patient(slices.Concat(documents(), a.nodeOperations(), a.managementOperations(), a.portOperations(), a.portgroupOperations(), a.templateOperations(), a.allocationOperations(), a.runbookOperations(), a.ramdiskOperations(), a.recordOperations(), a.chassisOperations(), a.volumeOperations(), a.driverOperations(), a.conductorOperations())),
 	}
 }
 
@@ -383,6 +383,33 @@ func (a *API) chassisOperations() []rest.Operation {
 		{Method: "DELETE", Path: one, Policy: rule + "delete", Success: 204, Handler: chassis.remover(a)},
 		{Method: "GET", Path: one + "/nodes", Policy: "baremetal:node:list", Targeted: true, Success: 200, Handler: a.listNodes(false)},
 		{Method: "GET", Path: one + "/nodes/detail", Policy: "baremetal:node:list", Targeted: true, Success: 200, Handler: a.listNodes(true)},
+	}
+}
+
+func (a *API) volumeOperations() []rest.Operation {
+	const rule = "baremetal:volume:"
+	rows := []rest.Operation{
+		{Method: "GET", Path: "/volume", Policy: rule + "get", Success: 200, Handler: showVolume},
+		{Method: "GET", Path: "/nodes/{node}/volume", Policy: rule + "get", Success: 200, Handler: showVolume},
+	}
+	rows = append(rows, targeted(slices.Concat(volumeRows(a, &volumeConnectors), volumeRows(a, &volumeTargets)))...)
+	for i := range rows {
+		rows[i].Versions, rows[i].TooOld = from(32), notSupported()
+	}
+	return rows
+}
+
+// volumeRows are those of connectors, or of targets.
+func volumeRows[T any](a *API, k *kind[T]) []rest.Operation {
+	all := "/" + k.home()
+	one := all + "/{" + k.param + "}"
+	return []rest.Operation{
+		{Method: "GET", Path: all, Policy: k.rule + "list", Success: 200, Handler: k.lister(a, false)},
+		{Method: "POST", Path: all, Policy: k.rule + "create", Success: 201, Handler: k.maker(a)},
+		{Method: "GET", Path: one, Policy: k.rule + "get", Success: 200, Handler: k.shower(a)},
+		{Method: "PATCH", Path: one, Policy: k.rule + "update", Success: 200, Handler: k.patcher(a)},
+		{Method: "DELETE", Path: one, Policy: k.rule + "delete", Success: 204, Handler: k.remover(a)},
+		{Method: "GET", Path: "/nodes/{node}" + all, Policy: k.rule + "list", Success: 200, Handler: k.lister(a, false)},
 	}
 }
 

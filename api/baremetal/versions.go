@@ -87,7 +87,7 @@ func showRoot(r *rest.Request) (*rest.Response, error) {
 var collections = []struct {
 	name  string
 	since int
-}{{"chassis", 1}, {"nodes", 1}, {"ports", 1}, {"drivers", 1}, {"lookup", 22}, {"heartbeat", 22}, {"portgroups", 23}, {"conductors", 49}, {"allocations", 52}, {"deploy_templates", 55}, {"shards", 82}, {"continue_inspection", 84},
+}{{"chassis", 1}, {"nodes", 1}, {"ports", 1}, {"drivers", 1}, {"lookup", 22}, {"heartbeat", 22}, {"portgroups", 23}, {"volume", 32}, {"conductors", 49}, {"allocations", 52}, {"deploy_templates", 55}, {"shards", 82}, {"continue_inspection", 84},
 	{"runbooks", 92}, {"inspection_rules", 96}}
 
 func showVersion(r *rest.Request) (*rest.Response, error) {

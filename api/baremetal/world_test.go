@@ -134,6 +134,7 @@ func newCloudWith(t *testing.T, ready func(*baremetal.API), types ...string) *cl
 			"viewer": {UserID: "viewer", SystemScope: "all", Roles: []string{"reader"}},
 			"alice":  {UserID: "alice", ProjectID: "a11ce", Roles: []string{"admin"}},
 			"member": {UserID: "member", ProjectID: "a11ce", Roles: []string{"member"}},
+			"reader": {UserID: "reader", ProjectID: "a11ce", Roles: []string{"reader"}},
 			"bob":    {UserID: "bob", ProjectID: "b0b", Roles: []string{"admin"}},
 			"nova":   {UserID: "nova", ProjectID: "5e57", ProjectName: "services", Roles: []string{"service"}},
 		}),

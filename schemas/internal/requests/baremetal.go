@@ -13,7 +13,7 @@ import (
 // reads, by their names in the contract.
 var baremetalBodies = []string{"allocation_create", "chassis_create", "continue_inspection_body", "deploy_template_create", "heartbeat_body", "inspection_rule_create",
 	"json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "runbook_create_1_112", "runbook_create_1_92_to_1_111",
-	"runbook_traits_put", "target_raid_config", "trait", "vif_attach", "vmedia_attach"}
+	"runbook_traits_put", "target_raid_config", "trait", "vif_attach", "vmedia_attach", "volume_connector_create", "volume_target_create"}
 
 // Baremetal gives the text of schemas/baremetal/bodies.json: the schemas, with
 // what they refer to in its place. Network data is taken as any object, since
