@@ -191,6 +191,7 @@ func (p *process) baremetal(tokens rest.Authenticator, box *secrets.Box, key hos
 		PowerTimeout:     p.cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout: p.cfg.Conductor.SoftPowerOffTimeout,
 		AutomatedClean:   p.cfg.Conductor.AutomatedClean,
+		Lessees:          baremetal.LesseeSource(p.cfg.Conductor.AutomaticLesseeSource),
 		LockAttempts:     p.cfg.Conductor.NodeLockedRetryAttempts,
 		LockInterval:     p.cfg.Conductor.NodeLockedRetryInterval,
 		Conductors:       hostlink.NewReader(key),

@@ -149,9 +149,42 @@ func (s seen) fits(a *API, n *baremetal.Node) error {
 	return s.wrong
 }
 
+// LesseeSource says who the lessee is of a node that is deployed and has none.
+type LesseeSource string
+
+const (
+	// LesseeOfInstance: the project that instance_info names.
+	LesseeOfInstance LesseeSource = "instance"
+	// LesseeOfRequest: that of the request.
+	LesseeOfRequest LesseeSource = "request"
+)
+
 // deploy has an image written to a node, rebuild to one that has an instance.
 func deploy(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {
-	return a.deploys(r, tx, n, all, provision.EventDeploy, operations.NodeDeploy)
+	accepted, err := a.deploys(r, tx, n, all, provision.EventDeploy, operations.NodeDeploy)
+	if err != nil {
+		return accepted, err
+	}
+	return accepted, a.lends(r, tx, n)
+}
+
+// lends gives a node its lessee, if there is somebody to be that.
+func (a *API) lends(r *rest.Request, tx store.Tx, n *baremetal.Node) error {
+	project := ""
+	switch a.Lessees {
+	case LesseeOfRequest:
+		project = r.Identity.ProjectID
+	case LesseeOfInstance:
+		var instance map[string]any
+		if err := json.Unmarshal(n.InstanceInfo, &instance); err != nil {
+			return err
+		}
+		project, _ = instance["project_id"].(string)
+	}
+	if project == "" {
+		return nil
+	}
+	return baremetal.Lend(r.Context(), tx, n.UUID, project)
 }
 
 func rebuild(a *API, r *rest.Request, tx store.Tx, n *baremetal.Node, all *asked) (begun, error) {

@@ -54,6 +54,8 @@ type API struct {
 	Neutron  Neutron
 	// AutomatedClean has nodes cleaned before they are available that don't say.
 	AutomatedClean bool
+	// Lessees says who the lessees are of nodes that are deployed; others are nobody's.
+	Lessees LesseeSource
 	// MaxPageSize is the most rows on a page.
 	MaxPageSize int
 	// LockAttempts is how often a node that somebody works on is looked at, LockInterval

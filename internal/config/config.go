@@ -155,6 +155,8 @@ type Conductor struct {
 	AddAllPorts              bool `koanf:"add_all_ports"`
 	FailOnPortBindingFailure bool `koanf:"fail_on_port_binding_failure"`
 	AllowDisablingPowerOff   bool `koanf:"allow_disabling_power_off"`
+	// AutomaticLesseeSource says who the lessees are of nodes that are deployed.
+	AutomaticLesseeSource string `koanf:"automatic_lessee_source"`
 }
 
 // Inspection is what is made of what ramdisks find on nodes.

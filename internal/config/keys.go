@@ -115,6 +115,7 @@ var keys = []Key{
 	{"conductor.sync_power_state_workers", 100, "How many BMCs a conductor worker asks for their power at a time (conductor/sync_power_state_workers)."},
 	{"conductor.node_locked_retry_attempts", 3, "How often a node is looked at that somebody works on, before that is told to who would change it (conductor/node_locked_retry_attempts)."},
 	{"conductor.node_locked_retry_interval", time.Second, "Time between two of those looks (conductor/node_locked_retry_interval)."},
+	{"conductor.automatic_lessee_source", "instance", "Who the lessee is of a node that is deployed and has none, until it is undeployed: instance, the project that its instance_info names as project_id; request; none (conductor/automatic_lessee_source)."},
 	{"conductor.automated_clean", true, "Nodes that don't say are cleaned before they are available (conductor/automated_clean)."},
 	{"conductor.erase_devices_priority", -1, "Priority at which automated cleaning has a ramdisk erase disks; 0 never does, less is as the ramdisk says ([deploy]erase_devices_priority)."},
 	{"conductor.erase_devices_metadata_priority", -1, "The same of erasing what disks say of partitions and file systems ([deploy]erase_devices_metadata_priority)."},

@@ -169,6 +169,7 @@ func (c *Config) check() error {
 	}{
 		{"host.driver", c.Host.Driver, []string{"libvirt", "simulated", "ironic"}},
 		{"host.live_migration_timeout_action", c.Host.LiveMigrationTimeoutAction, []string{"abort", "force_complete"}},
+		{"conductor.automatic_lessee_source", c.Conductor.AutomaticLesseeSource, []string{"instance", "request", "none"}},
 		{"inspection.add_ports", c.Inspection.AddPorts, []string{"all", "active", "pxe", "disabled"}},
 		{"inspection.keep_ports", c.Inspection.KeepPorts, []string{"all", "present", "added"}},
 		{"inspection.mask_secrets", c.Inspection.MaskSecrets, []string{"always", "never", "sensitive"}},

@@ -16,7 +16,20 @@ import (
 const VIFKey = "tenant_vif_port_id"
 
 // ofInstance is what driver_internal_info knows of an instance.
-var ofInstance = []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "is_source_a_path", "deploy_boot_mode", "agent_cached_deploy_steps"}
+var ofInstance = []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "is_source_a_path", "deploy_boot_mode", "agent_cached_deploy_steps", lent}
+
+// lent says that a node's lessee goes with its instance.
+const lent = "automatic_lessee"
+
+// Lend has a node that has no lessee be somebody's for as long as it has an instance.
+func Lend(ctx context.Context, tx store.Tx, id, project string) error {
+	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET lessee = $2, driver_internal_info = driver_internal_info || jsonb_build_object($3::text, true)
+		WHERE uuid = $1 AND lessee IS NULL`, id, project, lent)
+	if err != nil {
+		return fmt.Errorf("the lessee of node %s: %w", id, store.Translate(err))
+	}
+	return nil
+}
 
 // KeepRAID says which logical disks a node has, and SetTargetRAID which it is to have, for who
 // has checked the fence.
@@ -62,7 +75,7 @@ func Vacate(ctx context.Context, tx store.Tx, n *Node, secrets []byte) error {
 		return err
 	}
 	_, err := tx.Exec(ctx, `UPDATE baremetal.nodes SET instance_info = '{}', instance_uuid = NULL, instance_name = NULL, secrets = $2,
-			driver_internal_info = driver_internal_info - $3::text[], updated_at = now() WHERE uuid = $1`, n.UUID, secrets, ofInstance)
+			lessee = CASE WHEN driver_internal_info ? $4::text THEN NULL ELSE lessee END, driver_internal_info = driver_internal_info - $3::text[], updated_at = now() WHERE uuid = $1`, n.UUID, secrets, ofInstance, lent)
 	for _, table := range []string{"ports", "portgroups"} {
 		if err == nil {
 			_, err = tx.Exec(ctx, `UPDATE baremetal.`+table+` SET internal_info = internal_info - $2::text, updated_at = now() WHERE node_uuid = $1 AND internal_info ? $2`, n.UUID, VIFKey)
