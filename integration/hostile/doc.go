@@ -3,6 +3,7 @@
 // not, many creates at once against a quota, and it looks for secrets where they
 // must not be.
 //
-// testdata/malformed.jsonl is the table of requests with what Nova 34.0.0 itself
-// answered to each; original.py writes those answers.
+// testdata/malformed.jsonl and malformed_baremetal.jsonl are the tables of requests with
+// what Nova 34.0.0 and Ironic 39.0.0 themselves answered to each; original.py and
+// original_baremetal.py write those answers.
 package hostile

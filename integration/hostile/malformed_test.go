@@ -5,6 +5,7 @@ package hostile
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -15,9 +16,27 @@ import (
 	"holdfast.dev/integration/cloud"
 )
 
-// request is a line of testdata/malformed.jsonl; original.py says what its
-// fields mean.
+// service is one whose requests have a table.
+type service struct {
+	table, prefix string
+	// token is whose requests name nobody.
+	token string
+	// versions is the header that asks for a version, before what stands there before that,
+	// and usual the version of requests that name none; empty is none.
+	versions, before, usual string
+	// least is how few requests are too few.
+	least int
+}
+
+var services = []*service{
+	{"testdata/malformed.jsonl", "/v2.1", "member", "Openstack-Api-Version", "compute ", "", 200},
+	{"testdata/malformed_baremetal.jsonl", "/baremetal/v1", "system", "X-Openstack-Ironic-Api-Version", "", "1.115", 300},
+}
+
+// request is a line of a service's table; table.py says what its fields mean.
 type request struct {
+	of *service
+
 	Do     string
 	As     string
 	At     string
@@ -36,9 +55,9 @@ type request struct {
 	}
 }
 
-func malformed(t *testing.T) (rows []request) {
+func malformed(t *testing.T, of *service) (rows []request) {
 	t.Helper()
-	file, err := os.Open("testdata/malformed.jsonl")
+	file, err := os.Open(of.table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +65,7 @@ func malformed(t *testing.T) (rows []request) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var r request
+		r := request{of: of}
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}
@@ -77,8 +96,8 @@ func (r request) sent(ids *strings.Replacer) []byte {
 // header is what goes with the request.
 func (r request) header() http.Header {
 	h := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}
-	if r.At != "" {
-		h["Openstack-Api-Version"] = []string{"compute " + r.At}
+	if at := cmp.Or(r.At, r.of.usual); at != "" {
+		h[r.of.versions] = []string{r.of.before + at}
 	}
 	for name, value := range r.Header {
 		h.Del(name)
@@ -103,8 +122,16 @@ func (r request) String() string {
 func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, cloud.Options{Hosts: 1})
+	w.describe()
 	w.rest()
-	rows := malformed(t)
+	for _, of := range services {
+		w.refuses(malformed(t, of), of.least)
+	}
+}
+
+// refuses asks the requests of a table, and sees that each has its answer and changes nothing.
+func (w *world) refuses(rows []request, least int) {
+	w.t.Helper()
 	before, differences := w.snapshot(), 0
 	for _, row := range rows {
 		status, want := row.Status, row.Answer
@@ -114,15 +141,15 @@ func TestMalformedRequests(t *testing.T) {
 		}
 		answer, body := w.ask(row)
 		if got := w.ids.blank.Replace(string(body)); answer.StatusCode != status || !sameAnswer(got, want) {
-			t.Errorf("%s\n got %d %.400s\nwant %d %.400s", row, answer.StatusCode, got, status, want)
+			w.t.Errorf("%s\n got %d %.400s\nwant %d %.400s", row, answer.StatusCode, got, status, want)
 		}
 		if after := w.snapshot(); after != before {
-			t.Errorf("%s changed the database:\n%s\n%s", row, before, after)
+			w.t.Errorf("%s changed the database:\n%s\n%s", row, before, after)
 			before = after
 		}
 	}
-	t.Logf("%d requests, to %d of them another answer than the original's", len(rows), differences)
-	if len(rows) < 200 {
-		t.Errorf("only %d requests", len(rows))
+	w.t.Logf("%d requests, to %d of them another answer than the original's", len(rows), differences)
+	if len(rows) < least {
+		w.t.Errorf("only %d requests", len(rows))
 	}
 }

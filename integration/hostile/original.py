@@ -5,22 +5,17 @@ Run from the module's root:
 
     python3 integration/hostile/original.py
 
-A line is a request: "do" is method and path below /v2.1, "as" whose token, "at"
-the microversion, "body" the JSON or "raw" the text or "bytes" the base64 of what
-is sent, "repeat" how often a piece of it stands there, "header" more headers.
-{server}, {foreign} and {none} stand for ids. "ours" is what Holdfast answers where
-it differs on purpose, and why; it is left as it is.
+table.py says what its lines mean.
 """
 
-import base64
-import json
 import logging
 import os
 import subprocess
 import sys
 import tempfile
 
-TABLE = "integration/hostile/testdata/malformed.jsonl"
+from table import Table
+
 IDS = {"server": "11111111-1111-4111-8111-111111111111", "foreign": "22222222-2222-4222-8222-222222222222",
        "none": "00000000-0000-4000-8000-00000000dead"}
 CALLERS = {"member": ("alice", "a11ce", "member,reader"), "reader": ("rita", "a11ce", "reader"),
@@ -121,69 +116,26 @@ NODE = "44444444-4444-4444-8444-444444444444"
 IMAGE = "00000000-0000-4000-8000-000000000001"
 
 
-def fill(text):
-    for name, value in IDS.items():
-        text = text.replace("{%s}" % name, value)
-    return text
-
-
-def blank(text):
-    for name, value in IDS.items():
-        text = text.replace(value, "{%s}" % name)
-    return text
-
-
-def sent(row):
-    if "bytes" in row:
-        return base64.b64decode(row["bytes"])
-    if "raw" in row:
-        text = fill(row["raw"])
-    elif "body" in row:
-        text = fill(json.dumps(row["body"]))
-    else:
-        return None
-    for piece, times in row.get("repeat", {}).items():
-        text = text.replace(piece, piece * times)
-    return text.encode()
+TABLE = Table("integration/hostile/testdata/malformed.jsonl", IDS)
 
 
 def ask(app, row):
     method, path = row["do"].split(" ", 1)
-    request = Request.blank("/v2.1" + fill(path), method=method)
+    request = Request.blank("/v2.1" + TABLE.fill(path), method=method)
     request.environ["SCRIPT_NAME"] = "/v2.1"
     request.environ["PATH_INFO"] = request.environ["PATH_INFO"][len("/v2.1"):]
-    body = sent(row)
-    if body is not None:
-        request.body = body
     user, project, roles = CALLERS[row.get("as", "member")]
     request.headers.update({"X-User-Id": user, "X-Project-Id": project, "X-Roles": roles, "X-Identity-Status": "Confirmed",
                             "Accept": "application/json", "Content-Type": "application/json"})
     if "at" in row:
         request.headers["OpenStack-API-Version"] = "compute " + row["at"]
-    for name, value in row.get("header", {}).items():
-        if value is None:
-            request.headers.pop(name, None)
-        else:
-            request.headers[name] = value
-    try:
-        answer = request.get_response(app)
-    except Exception as error:
-        return {"status": 0, "answer": repr(error)}
-    return {"status": answer.status_int, "answer": blank(answer.body.decode("utf-8", "replace"))}
+    return TABLE.answer(row, request, app)
 
 
 def main():
     seed()
     app = openstack.FaultWrapper(RequestBodySizeLimiter(auth.NovaKeystoneContext(compute.APIRouterV21()), nova.conf.CONF))
-    with open(TABLE) as f:
-        rows = [json.loads(line) for line in f if line.strip()]
-    lines = []
-    for row in rows:
-        row.pop("status", None), row.pop("answer", None)
-        row.update(ask(app, row))
-        lines.append(json.dumps(row, ensure_ascii=True))
-    with open(TABLE, "w") as f:
-        f.write("\n".join(lines) + "\n")
+    TABLE.rewrite(lambda row: ask(app, row))
 
 
 if __name__ == "__main__":

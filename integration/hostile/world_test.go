@@ -3,10 +3,14 @@ package hostile
 // The cloud that the requests are asked of, and what is in it.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +32,7 @@ var callers = []map[string]any{
 	{"token": "reader", "user": "rita", "project": "a11ce", "roles": []string{"reader"}},
 	{"token": "other", "user": "bob", "project": "b0b", "roles": []string{"member", "reader"}},
 	{"token": "admin", "user": "root", "project": "ad", "roles": []string{"admin", "member", "reader"}},
+	{"token": "system", "user": "root", "system": true, "roles": []string{"admin", "member", "reader"}},
 }
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl k"
@@ -41,15 +46,46 @@ func newWorld(t *testing.T, o cloud.Options) *world {
 	server, foreign := w.server("member", "server"), w.server("other", "foreign")
 	w.must("member", "POST", "/servers/"+server+"/metadata", `{"metadata": {"a": "1"}}`)
 	const none = "00000000-0000-4000-8000-00000000dead"
-	w.ids.fill = strings.NewReplacer("{server}", server, "{foreign}", foreign, "{none}", none)
-	w.ids.blank = strings.NewReplacer(server, "{server}", foreign, "{foreign}", none, "{none}")
+	names := []string{"{server}", server, "{foreign}", foreign, "{none}", none}
+	for i, name := range []string{"node", "port", "portgroup", "chassis", "allocation", "template", "runbook", "rule"} {
+		names = append(names, "{"+name+"}", strings.Repeat(strconv.Itoa(i+1), 8)+"-1111-4111-8111-111111111111")
+	}
+	w.ids.fill = strings.NewReplacer(names...)
+	slices.Reverse(names)
+	w.ids.blank = strings.NewReplacer(names...)
 	return w
 }
 
-// must asks for what has to succeed.
+// describe makes what requests of the bare metal service are about: testdata/baremetal.json.
+func (w *world) describe() {
+	w.t.Helper()
+	text, err := os.ReadFile("testdata/baremetal.json")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var things []struct {
+		Of   string
+		Body json.RawMessage
+	}
+	if err := json.Unmarshal(text, &things); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, thing := range things {
+		w.succeeds("system", "POST", "/baremetal/v1/"+thing.Of, string(thing.Body), http.Header{"X-Openstack-Ironic-Api-Version": {"1.115"}})
+	}
+}
+
+// must asks the compute service for what has to succeed.
 func (w *world) must(token, method, path, body string) map[string]any {
 	w.t.Helper()
-	answer, text, err := w.Ask(w.t.Context(), token, method, "/v2.1"+path, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+	return w.succeeds(token, method, "/v2.1"+path, body, http.Header{})
+}
+
+// succeeds asks for what has to succeed.
+func (w *world) succeeds(token, method, path, body string, header http.Header) map[string]any {
+	w.t.Helper()
+	header.Set("Content-Type", "application/json")
+	answer, text, err := w.Ask(w.t.Context(), token, method, path, header, []byte(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -92,11 +128,7 @@ func (w *world) rest() {
 func (w *world) ask(r request) (*http.Response, []byte) {
 	w.t.Helper()
 	method, path, _ := strings.Cut(r.Do, " ")
-	token := r.As
-	if token == "" {
-		token = "member"
-	}
-	answer, body, err := w.Ask(w.t.Context(), token, method, "/v2.1"+w.ids.fill.Replace(path), r.header(), r.sent(w.ids.fill))
+	answer, body, err := w.Ask(w.t.Context(), cmp.Or(r.As, r.of.token), method, r.of.prefix+w.ids.fill.Replace(path), r.header(), r.sent(w.ids.fill))
 	if err != nil {
 		w.t.Fatalf("%s: %v", r, err)
 	}
@@ -108,7 +140,7 @@ func (w *world) ask(r request) (*http.Response, []byte) {
 func (w *world) snapshot() string {
 	w.t.Helper()
 	tables, err := w.DB.Pool.Query(w.t.Context(), `SELECT table_schema || '.' || table_name FROM information_schema.tables
-		WHERE table_schema IN ('compute', 'engine') ORDER BY 1`)
+		WHERE table_schema IN ('baremetal', 'compute', 'engine') ORDER BY 1`)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -132,17 +164,27 @@ func (w *world) snapshot() string {
 	return text
 }
 
-// sameAnswer compares bodies as what they mean if they are JSON. The original
+// sameAnswer compares bodies as what they mean if they are JSON. Nova
 // lists sort keys in another order each time it starts: they count up to the list.
 func sameAnswer(got, want string) bool {
 	if g, w, ok := beforeKeys(got, want); ok {
 		return g == w
 	}
-	var g, x any
-	if json.Unmarshal([]byte(got), &g) == nil && json.Unmarshal([]byte(want), &x) == nil {
-		return reflect.DeepEqual(g, x)
+	return reflect.DeepEqual(meaning(got), meaning(want))
+}
+
+// meaning is a body's, if it is JSON; faults of the bare metal service are JSON within JSON.
+func meaning(body string) any {
+	var said any
+	if json.Unmarshal([]byte(body), &said) != nil {
+		return body
 	}
-	return got == want
+	if fault, ok := said.(map[string]any); ok {
+		if inner, ok := fault["error_message"].(string); ok {
+			fault["error_message"] = meaning(inner)
+		}
+	}
+	return said
 }
 
 // beforeKeys cuts both texts where the sort keys are listed.
