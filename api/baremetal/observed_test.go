@@ -50,7 +50,8 @@ var meant = map[string]string{
 	"PATCH /v1/nodes/n1 /extra/a~1b":             "keys with a slash are taken from 1.98 on, as the version says",
 	"PATCH /v1/nodes/n1 /extra/a.b":              "the same of a dot",
 	"GET /v1/nodes/n1/management/indicators/a/b": "a part and its lamp are named, not 500",
-	"GET /v1/nodes/n1/states/power":              "405 as for every method that a path does not have",
+	"DELETE /v1/volume/connector/1be26c0b-03f2-4d2e-ae87-c02d7f33c781": "404 as for every path that isn't one",
+	"GET /v1/nodes/n1/states/power":                                    "405 as for every method that a path does not have",
 }
 
 // Every exchange that the contract has seen, of what is served, has the same

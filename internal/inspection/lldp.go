@@ -78,8 +78,9 @@ func readLLDP(list []any) spoken {
 			continue
 		}
 		kind, is := whole(pair[0])
-		data, err := hex.DecodeString(text(pair[1]))
-		if is && err == nil && len(data) <= maxTLV && readTLV[kind] != nil {
+		said, isText := pair[1].(string)
+		data, err := hex.DecodeString(said)
+		if is && isText && err == nil && len(data) <= maxTLV && readTLV[kind] != nil {
 			readTLV[kind](s, data)
 		}
 	}
