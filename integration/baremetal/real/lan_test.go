@@ -22,6 +22,7 @@ import (
 
 	"holdfast.dev/dev/netns"
 	"holdfast.dev/dev/supervise"
+	"holdfast.dev/internal/nodes"
 )
 
 // The network is one for tests between devices (RFC 2544), in the tests' own namespace.
@@ -35,7 +36,8 @@ const (
 // lan is a network of machines.
 type lan struct {
 	t *testing.T
-	// listen is an address on it that nobody listens at.
+	// listen is an address on it that nobody listens at; iPXE is told to find its first
+	// script there.
 	listen string
 }
 
@@ -52,10 +54,11 @@ func newLAN(t *testing.T) *lan {
 	t.Cleanup(func() { ip(context.Background(), "link delete "+lanBridge) })
 	ip(t.Context(), "address add "+lanAddress+"/24 dev "+lanBridge)
 	ip(t.Context(), "link set "+lanBridge+" up")
-	dir := t.TempDir()
+	dir, listen := t.TempDir(), fmt.Sprintf("%s:%d", lanAddress, freePort(t))
 	run(t, &supervise.Process{Name: "dnsmasq", LogFile: filepath.Join(dir, "log"), Args: []string{"dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--user=root", "--pid-file=",
-		"--port=0", "--interface=" + lanBridge, "--bind-interfaces", "--dhcp-range=198.18.77.10,198.18.77.99", "--dhcp-leasefile=" + filepath.Join(dir, "leases")}})
-	return &lan{t, fmt.Sprintf("%s:%d", lanAddress, freePort(t))}
+		"--port=0", "--interface=" + lanBridge, "--bind-interfaces", "--dhcp-range=198.18.77.10,198.18.77.99", "--dhcp-leasefile=" + filepath.Join(dir, "leases"),
+		"--dhcp-match=set:ipxe,175", "--dhcp-boot=tag:ipxe,http://" + listen + "/" + nodes.FirstScript}})
+	return &lan{t, listen}
 }
 
 // serve serves on the network, until the test ends, and gives the URL.
