@@ -86,6 +86,9 @@ func (l stepList) distinct(steps json.RawMessage) (json.RawMessage, error) {
 
 // listShards answers GET /shards.
 func (a *API) listShards(r *rest.Request) (*rest.Response, error) {
+	if unexpected := r.Parameters(); len(unexpected) > 0 {
+		return nil, faults.New(faults.Invalid, "UnknownArgument", "Unexpected arguments: %s", strings.Join(unexpected, ", "))
+	}
 	all, err := baremetal.Shards(r.Context(), a.DB.Pool)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast.dev/api/rest"
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/hardware"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -105,9 +106,10 @@ func (a *API) driverView(r *rest.Request, t hardware.Type, hosts []string, detai
 }
 
 func (a *API) showDriverProperties(r *rest.Request) (*rest.Response, error) {
-	t, err := a.Hardware.Type(r.Param("driver"))
+	name := r.Param("driver")
+	t, err := a.Hardware.Type(name)
 	if err != nil {
-		return nil, err
+		return nil, faults.New(faults.NotFound, "DriverNotFound", "The driver '%s' is unknown.", name)
 	}
 	return rest.JSON(a.Hardware.Properties(t)), nil
 }

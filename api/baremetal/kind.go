@@ -5,6 +5,7 @@ package baremetal
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -231,6 +232,9 @@ func (k *kind[T]) patcher(a *API) rest.Handler {
 			}
 			if err := patched(before, changes, k.schema, after); err != nil {
 				return err
+			}
+			if to := id(after); to != "" && to != id(before) {
+				return invalid("Cannot overwrite UUID for an existing %s.", strings.ReplaceAll(strings.ToUpper(k.what[:1])+k.what[1:], "_", " "))
 			}
 			reflect.ValueOf(after).Elem().Field(0).SetString(id(before))
 			if k.change != nil {

@@ -196,7 +196,9 @@ func (s *resource) order(r *rest.Request, l *listing) error {
 	}
 	if key != "id" {
 		switch f, known := s.find(key); {
-		case !known || f.traits&sort == 0:
+		case !known:
+			return invalid("The sort_key value \"%s\" is an invalid field for sorting", key)
+		case f.traits&sort == 0:
 			return invalid("The sort_key value %s is an invalid field for sorting", key)
 		case f.newer(r):
 			return notAcceptable()

@@ -272,6 +272,11 @@ func named(r *rest.Request, name, format string) error {
 	return nil
 }
 
+// mayBeNamed says whether a row with a name, or an id, can be called so.
+func mayBeNamed(r *rest.Request, ident string) bool {
+	return baremetal.IsUUID(ident) || isLogicalName(r, ident)
+}
+
 // isLogicalName: until 1.10 a host's name, since then RFC 3986's unreserved characters.
 func isLogicalName(r *rest.Request, name string) bool {
 	if name == "" || len(name) > 255 {

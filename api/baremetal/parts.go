@@ -68,11 +68,17 @@ func (a *API) nodeOfList(r *rest.Request) (*baremetal.Node, error) {
 		return a.node(r, a.DB.Pool)
 	}
 	ident := r.Query.Get("node_uuid")
+	if ident != "" && !baremetal.IsUUID(ident) {
+		return nil, invalid("Expected UUID for node_uuid: %s", ident)
+	}
 	if ident == "" {
 		ident = r.Query.Get("node")
 	}
 	if ident == "" {
 		return nil, nil
+	}
+	if !mayBeNamed(r, ident) {
+		return nil, invalid("Expected UUID or name for node: %s", ident)
 	}
 	if !byName(r) && !baremetal.IsUUID(ident) {
 		return nil, notAcceptable()

@@ -4,7 +4,9 @@ package baremetal
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -87,6 +89,9 @@ func (a *API) ofOnePortgroup(r *rest.Request, l *listing) error {
 	if ident == "" {
 		return nil
 	}
+	if !mayBeNamed(r, ident) {
+		return invalid("Expected UUID or name for portgroup: %s", ident)
+	}
 	g, err := baremetal.Portgroups.Find(r.Context(), a.DB.Pool, ident, true)
 	if err != nil {
 		return err
@@ -131,9 +136,9 @@ func sound(r *rest.Request, p *baremetal.Port) error {
 	if p.PhysicalNetwork != nil && *p.PhysicalNetwork == "" {
 		return faults.New(faults.Invalid, "Invalid", "A non-empty value is required when setting physical_network")
 	}
-	var link map[string]any
-	if err := json.Unmarshal(p.LocalLinkConnection, &link); err != nil {
-		return invalid("Invalid value for local_link_connection: %s", p.LocalLinkConnection)
+	link, err := wiredTo(p)
+	if err != nil {
+		return err
 	}
 	if _, typed := link["network_type"]; typed && !r.At(v(64)) {
 		return notAcceptable()
@@ -142,6 +147,39 @@ func sound(r *rest.Request, p *baremetal.Port) error {
 		return faults.New(faults.Invalid, "Invalid", "Smart NIC port must have port_id and hostname in local_link_connection")
 	}
 	return nil
+}
+
+// datapath is an id of OpenFlow's for a switch.
+var datapath = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// wiredTo reads where a port is wired to, and has its switch's id in lower case.
+func wiredTo(p *baremetal.Port) (link map[string]any, err error) {
+	said, _, err := pyjson.Parse(p.LocalLinkConnection)
+	if err != nil {
+		return nil, fmt.Errorf("local_link_connection: %w", err)
+	}
+	if err := check("local_link_connection", "local_link_connection", said); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(p.LocalLinkConnection, &link); err != nil {
+		return nil, fmt.Errorf("local_link_connection: %w", err)
+	}
+	for one, other := range map[string]string{"vtep-logical-switch": "vtep-physical-switch", "vtep-physical-switch": "vtep-logical-switch"} {
+		if link[one] != nil && link[other] == nil {
+			return nil, invalid("Schema error for local_link_connection: '%s' is a dependency of '%s'", other, one)
+		}
+	}
+	id, given := link["switch_id"].(string)
+	if !given {
+		return link, nil
+	}
+	lower := strings.ToLower(id)
+	if _, err := mac("switch_id", lower); err != nil && !datapath.MatchString(lower) {
+		return nil, faults.New(faults.Invalid, "InvalidSwitchID", "Expected a MAC address or OpenFlow datapath ID but received %s.", id)
+	}
+	link["switch_id"] = lower
+	p.LocalLinkConnection, err = json.Marshal(link)
+	return link, err
 }
 
 // connectivity are the fields of a port that its node's network is made by.

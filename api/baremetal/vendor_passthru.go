@@ -143,7 +143,7 @@ func vendorMethod(r *rest.Request) (string, error) {
 		name = r.Query.Get("method")
 	}
 	if name == "" {
-		return "", faults.New(faults.Invalid, "ClientSideError", "Method not specified")
+		return "", faults.New(faults.Invalid, "MissingParameterValue", "Missing mandatory parameter: method")
 	}
 	return name, nil
 }

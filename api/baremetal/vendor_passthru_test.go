@@ -28,7 +28,7 @@ func TestVendorPassthru(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{"GET", "nodes/" + real + "/vendor_passthru", "", 400, "Method not specified"},
+		{"GET", "nodes/" + real + "/vendor_passthru", "", 400, "Missing mandatory parameter: method"},
 		{"GET", "nodes/" + real + "/vendor_passthru?method=fly", "", 400, "No handler for method fly"},
 		{"POST", "nodes/" + real + "/vendor_passthru/get_subscription", "", 400, "The method get_subscription does not support HTTP POST"},
 		{"GET", "nodes/" + real + "/vendor_passthru/get_all_subscriptions", "", 200, `{"Members":[]}`},

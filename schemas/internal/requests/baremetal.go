@@ -12,7 +12,7 @@ import (
 // baremetalBodies are the schemas of the bare metal service that the product
 // reads, by their names in the contract.
 var baremetalBodies = []string{"allocation_create", "chassis_create", "continue_inspection_body", "deploy_template_create", "heartbeat_body", "inspection_rule_create",
-	"json_patch", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "runbook_create_1_112", "runbook_create_1_92_to_1_111",
+	"json_patch", "local_link_connection", "node_after_patch", "node_create", "node_traits_put", "port_create", "portgroup_create", "runbook_create_1_112", "runbook_create_1_92_to_1_111",
 	"runbook_traits_put", "target_raid_config", "trait", "vif_attach", "vmedia_attach", "volume_connector_create", "volume_target_create"}
 
 // Baremetal gives the text of schemas/baremetal/bodies.json: the schemas, with
@@ -54,6 +54,7 @@ func Baremetal(contracts string) ([]byte, error) {
 		schema = strings.ReplaceAll(schema, `"minimum":0,"exclusiveMinimum":true`, `"exclusiveMinimum":0`)
 		// Which property needs which other one is the handler's to say.
 		schema = strings.ReplaceAll(schema, `,"dependencies":{"physical_disks":["controller"]}`, "")
+		schema = strings.ReplaceAll(schema, `,"dependentRequired":{"vtep-logical-switch":["vtep-physical-switch"],"vtep-physical-switch":["vtep-logical-switch"]}`, "")
 		lines = append(lines, fmt.Sprintf("%q: %s", name, schema))
 	}
 	var b bytes.Buffer
