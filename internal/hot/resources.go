@@ -236,6 +236,13 @@ func (r *Resource) Properties(attrs Attributes) (*value.Map, error) {
 	return r.checked(r.properties, r.stack.Template.Version.words.properties, attrs)
 }
 
+// PropertyNames are the names of the properties, as far as they can be told before
+// functions are worked out.
+func (r *Resource) PropertyNames() []any {
+	given, _ := r.properties.(*value.Map)
+	return given.Keys()
+}
+
 // Metadata is the metadata with its functions worked out.
 func (r *Resource) Metadata(attrs Attributes) (*value.Map, error) {
 	return r.resolveMap(r.metadata, attrs)

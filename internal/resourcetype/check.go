@@ -34,7 +34,25 @@ func (t *Type) Check(given *value.Map, at string, unknown func(name string) bool
 	return made, placed(err, at)
 }
 
-// CheckPolicy does the same with a resource's update policy.
+// CheckNames is what Check begins with: whether there are properties of such names.
+func (t *Type) CheckNames(names []any, at string) error {
+	if t.Anything {
+		return nil
+	}
+	return placed(known(t.Properties, names), at)
+}
+
+// known says which of some names is no property's.
+func known(properties Ordered[*Property], names []any) error {
+	for _, name := range names {
+		if _, ok := properties.Get(value.Str(name)); !ok {
+			return &problem{text: "Unknown Property " + value.Str(name)}
+		}
+	}
+	return nil
+}
+
+// CheckPolicy is Check of a resource's update policy.
 func (t *Type) CheckPolicy(given *value.Map, at string, unknown func(name string) bool) (*value.Map, error) {
 	made, err := check{unknown: unknown}.all(t.UpdatePolicy, given, false)
 	return made, placed(err, at)
@@ -80,10 +98,8 @@ type check struct {
 }
 
 func (c check) all(properties Ordered[*Property], given *value.Map, nested bool) (*value.Map, error) {
-	for _, key := range given.Keys() {
-		if _, ok := properties.Get(value.Str(key)); !ok {
-			return nil, &problem{text: "Unknown Property " + value.Str(key)}
-		}
+	if err := known(properties, given.Keys()); err != nil {
+		return nil, err
 	}
 	given = named(properties, given)
 	made := &value.Map{}

@@ -229,10 +229,6 @@ func (d *Definition) validate(strict bool, left *Budget) error {
 // check holds a resource's properties against its type, as far as they can be
 // known before anything is there.
 func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) error {
-	given, err := propertiesOf(r, t, hot.Nothing)
-	if err != nil {
-		return err
-	}
 	requires, err := r.Requires()
 	if err != nil {
 		return err
@@ -241,7 +237,7 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 	if _, err := d.policy(r, t, hot.Nothing, unknown); err != nil {
 		return err
 	}
-	made, err := t.Check(given, d.place(r), unknown, Constraints)
+	made, err := d.judged(r, t, hot.Nothing, unknown)
 	if err != nil {
 		return err
 	}
@@ -254,6 +250,19 @@ func (d *Definition) check(r *hot.Resource, t *resourcetype.Type, left *Budget) 
 		return nil
 	}
 	return d.checkNested(r, t, made, unknown(""), left)
+}
+
+// judged are a resource's properties held against its type, in the original's order: what
+// it has no property for is told before functions are worked out.
+func (d *Definition) judged(r *hot.Resource, t *resourcetype.Type, now hot.Attributes, unknown func(string) bool) (*value.Map, error) {
+	if err := t.CheckNames(r.PropertyNames(), d.place(r)); err != nil {
+		return nil, err
+	}
+	given, err := propertiesOf(r, t, now)
+	if err != nil {
+		return nil, err
+	}
+	return t.Check(given, d.place(r), unknown, Constraints)
 }
 
 // propertiesOf are a resource's properties with their functions worked out, unless its type
@@ -301,14 +310,14 @@ func (d *Definition) section(inHOT, inCFN string) string {
 // Resolve gives a resource's properties as they are with the resources that
 // there are now. Those of what isn't the stack's are nobody's to judge.
 func (d *Definition) Resolve(r *hot.Resource, t *resourcetype.Type, now hot.Attributes) (*value.Map, error) {
+	if !r.External() {
+		return d.judged(r, t, now, nil)
+	}
 	given, err := propertiesOf(r, t, now)
 	if err != nil {
 		return nil, err
 	}
-	if r.External() {
-		return t.Named(given), nil
-	}
-	return t.Check(given, d.place(r), nil, Constraints)
+	return t.Named(given), nil
 }
 
 // HasAttribute makes a Definition the hot.Schemas of its template.
