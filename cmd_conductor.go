@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 
@@ -60,6 +61,29 @@ func nodeNetworks(c config.Conductor) nodes.Networks {
 	}
 }
 
+// firstStage is what ports of Neutron say of how nodes are booted; nil if others say it.
+func firstStage(c config.Conductor) (*nodes.FirstStage, error) {
+	switch {
+	case c.DHCPProvider != "neutron" && c.DHCPProvider != "none":
+		return nil, fmt.Errorf("conductor.dhcp_provider: %q is neither neutron nor none", c.DHCPProvider)
+	case c.DHCPProvider == "none", c.BootURL == "":
+		return nil, nil
+	}
+	at, err := url.Parse(c.BootURL)
+	if err != nil {
+		return nil, fmt.Errorf("conductor.boot_url: %w", err)
+	}
+	first := &nodes.FirstStage{TFTP: cmp.Or(c.TFTPServer, at.Hostname()), URL: c.BootURL,
+		IPXE: nodes.Loaders{BIOS: c.IPXELoader, UEFI: c.UEFIIPXELoader}, Other: nodes.Loaders{BIOS: c.PXELoader, UEFI: c.UEFIPXELoader}}
+	if first.IPXE.ByArch, err = nodes.ReadLoaders(c.IPXELoadersByArch); err != nil {
+		return nil, fmt.Errorf("conductor.ipxe_bootfile_name_by_arch: %w", err)
+	}
+	if first.Other.ByArch, err = nodes.ReadLoaders(c.PXELoadersByArch); err != nil {
+		return nil, fmt.Errorf("conductor.pxe_bootfile_name_by_arch: %w", err)
+	}
+	return first, nil
+}
+
 // inspections are what is made of what ramdisks find.
 func inspections(c config.Inspection) (o inspection.Options, err error) {
 	o = inspection.Options{Add: inspection.AddPorts(c.AddPorts), Keep: inspection.KeepPorts(c.KeepPorts), Spacing: c.DiskPartitioningSpacing}
@@ -108,8 +132,12 @@ func runConductor(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	controllers := bmc.New(p.db, p.engine, box, bmc.Options{Networks: c.Networks, CreatePorts: cfg.Inspection.PreCreatePorts, VerifyClock: c.VerifyBMCClock, Sync: bmc.SyncOptions{Force: c.ForcePowerStateDuringSync,
 		MaxRetries: c.PowerStateSyncMaxRetries, Timeout: c.PowerStateChangeTimeout, Workers: c.SyncPowerStateWorkers}})
+	first, err := firstStage(c)
+	if err != nil {
+		return err
+	}
 	services := openstack.NewSession(openstack.Options(cfg.OpenStack))
-	networks := network.New(p.db, p.engine, box, network.Options{Client: services.Network, Networks: nodeNetworks(c), Log: p.log})
+	networks := network.New(p.db, p.engine, box, network.Options{Client: services.Network, Networks: nodeNetworks(c), FirstStage: first, Log: p.log})
 	starts := boot.New(p.db, p.engine, box, controllers, boot.Options{Conductor: name, Dir: c.BootDir, URL: c.BootURL, API: c.CallbackURL, Networks: c.ImageNetworks,
 		Loaders: c.TFTPRoot, ByTFTP: c.TFTPListen != "", InspectionParams: strings.Fields(cfg.Inspection.KernelParams), Glance: services,
 		Usual: nodes.BootDefaults{Kernel: c.DeployKernel, Ramdisk: c.DeployRamdisk, Bootloader: c.Bootloader, Append: c.KernelAppendParams}})

@@ -275,7 +275,7 @@ func (a *Activities) expect(ctx context.Context, fence steps.Fence, id, suffix s
 			return err
 		}
 		name = strings.ToLower(rand.Text()) + suffix
-		return baremetal.KeepBootFile(ctx, tx, baremetal.BootFile{NodeUUID: id, OperationID: fence.OperationID, Name: name, Conductor: a.Conductor})
+		return baremetal.KeepBootFile(ctx, tx, baremetal.BootFile{NodeUUID: id, OperationID: fence.OperationID, Name: name, Conductor: a.Conductor, URL: a.URL})
 	})
 	return name, token, err
 }

@@ -12,5 +12,5 @@
 // conductor of the group tries to (debts.go).
 //
 // The BMC's part, the drive and what the machine starts from, is activities/bmc's; that
-// of who gives machines their addresses is the site's.
+// of who gives machines their addresses is Neutron's (activities/network) or the site's.
 package boot

@@ -55,6 +55,11 @@ exit 1
 	firstGrub = "configfile /${net_default_mac}.conf\n"
 )
 
+// onwards is the script of an interface whose node another conductor has booted.
+func onwards(url, address string) string {
+	return "#!ipxe\nchain --autofree " + nodes.ServedAt(url, "pxelinux.cfg/"+strings.ReplaceAll(address, ":", "-")) + "\n"
+}
+
 // firstStages are they, by their paths.
 var firstStages = map[string]string{nodes.FirstScript: firstScript, "grub/grub.cfg": firstGrub, "boot/grub/grub.cfg": firstGrub}
 
@@ -134,6 +139,9 @@ func (a *Activities) find(ctx context.Context, at string) (*served, error) {
 		if found := pattern.FindStringSubmatch(at); found != nil {
 			address := strings.ToLower(strings.ReplaceAll(found[1], "-", ":"))
 			file, err := baremetal.BootFileOfPort(ctx, a.db.Pool, address)
+			if config == ipxeConfig && a.leadsOn(file) {
+				return inline(onwards(file.URL, address)), nil
+			}
 			one, err := a.open(file, err, config)
 			if config == ipxeConfig && errors.Is(err, fs.ErrNotExist) {
 				return inline(noScript), nil
@@ -149,6 +157,12 @@ func (a *Activities) find(ctx context.Context, at string) (*served, error) {
 		return nil, fs.ErrNotExist
 	}
 	return openRegular(a.Loaders, at)
+}
+
+// leadsOn says whether a machine is led on to another conductor for what it is booted from. One
+// that would come back here is not.
+func (a *Activities) leadsOn(file *baremetal.BootFile) bool {
+	return file != nil && file.Conductor != a.Conductor && file.URL != "" && file.URL != a.URL
 }
 
 // open opens a part of what a node is booted from, if this conductor has that; none is a

@@ -221,6 +221,16 @@ func TestWhatIsServed(t *testing.T) {
 	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("%v, %v", resp, err)
 	}
+	const elsewhere = "http://192.0.2.2:8088"
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.boot_files SET conductor = 'conductor-2', url = $1`, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if script := served(always, never); script != "#!ipxe\nchain --autofree "+elsewhere+"/pxelinux.cfg/"+hyphened+"\n" {
+		t.Errorf("at another conductor: %s", script)
+	}
+	if _, err := w.DB.Pool.Exec(t.Context(), `UPDATE baremetal.boot_files SET conductor = 'conductor-1', url = $1`, w.url); err != nil {
+		t.Fatal(err)
+	}
 	for change, back := range map[string]string{`UPDATE baremetal.boot_files SET conductor = 'conductor-2'`: `UPDATE baremetal.boot_files SET conductor = 'conductor-1'`,
 		`UPDATE baremetal.ports SET pxe_enabled = false`: `UPDATE baremetal.ports SET pxe_enabled = true`} {
 		if _, err := w.DB.Pool.Exec(t.Context(), change); err != nil {
@@ -238,6 +248,20 @@ func TestWhatIsServed(t *testing.T) {
 	}
 	if script := served(always, slices.Concat(never, parts)); script != noScript {
 		t.Errorf("afterwards: %s", script)
+	}
+}
+
+// bootsFrom fails the test unless the machine boots its ramdisk by what iPXE finds at a URL.
+func (w *world) bootsFrom(url string) {
+	w.Helper()
+	w.Machine.Offer(sim.DHCP{TFTP: w.tftp, Options: map[string]string{"tag:!ipxe,67": "snponly.efi", "tag:ipxe,67": url + "/" + nodes.FirstScript}})
+	if err := w.ramdisk(w.activities(w.DB)); err != nil {
+		w.Fatal(err)
+	}
+	w.Machine.Put(sim.On)
+	w.api.Await(w.T, 0)
+	if told := w.Machine.Agent().Told(); told["ipa-api-url"] != w.api.URL {
+		w.Errorf("%v", told)
 	}
 }
 
@@ -260,15 +284,20 @@ func TestAConductorThatIsAway(t *testing.T) {
 	}))
 	t.Cleanup(away.Close)
 	w.url = away.URL
-	w.Machine.Offer(sim.DHCP{TFTP: w.tftp, Options: map[string]string{"tag:!ipxe,67": "snponly.efi", "tag:ipxe,67": away.URL + "/boot.ipxe"}})
-	if err := w.ramdisk(w.activities(w.DB)); err != nil {
-		t.Fatal(err)
-	}
-	w.Machine.Put(sim.On)
-	w.api.Await(t, 0)
-	if told := w.Machine.Agent().Told(); told["ipa-api-url"] != w.api.URL {
-		t.Errorf("%v", told)
-	}
+	w.bootsFrom(away.URL)
+}
+
+// A machine that begins with another conductor of its group is led on to the one that has
+// its files.
+func TestLedOn(t *testing.T) {
+	t.Parallel()
+	w := byNetwork(t, "ipxe", true, nil)
+	other := w.activities(w.DB)
+	other.Conductor, other.Dir = "conductor-2", t.TempDir()
+	first := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { other.serve(out, r, slog.New(slog.DiscardHandler)) }))
+	t.Cleanup(first.Close)
+	other.URL = first.URL
+	w.bootsFrom(first.URL)
 }
 
 // What a row doesn't say, or can't be done here, is refused with a reason, and nothing is

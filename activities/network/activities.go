@@ -25,6 +25,8 @@ type Options struct {
 	Client func(context.Context) (*gophercloud.ServiceClient, error)
 	// Networks are those of nodes that don't name others.
 	Networks nodes.Networks
+	// FirstStage is what the ports say of how nodes are booted; nil leaves that to others.
+	FirstStage *nodes.FirstStage
 	// Poll is the time between two tries to be the only one at a node; 0 is a second.
 	Poll time.Duration
 	// Log has what doesn't fail a node.
@@ -63,6 +65,8 @@ type session struct {
 	node  *baremetal.Node
 	info  nodes.Info
 	wires *nodes.Wiring
+	// boot is what the node's ports say of how it is booted.
+	boot []nodes.DHCPOption
 	// write changes the database as long as the session may.
 	write func(context.Context, func(store.Tx) error) error
 }
@@ -136,6 +140,9 @@ func (s *session) to(ctx context.Context, place steps.NodeNetwork) (out steps.Ne
 		return out, nil
 	}
 	ramdisk, tenants, err := s.goal(ctx, kind, place)
+	if err == nil {
+		err = s.boots(place)
+	}
 	if err != nil {
 		return out, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"holdfast.dev/internal/faults"
+	"holdfast.dev/internal/nodes"
 	"holdfast.dev/internal/openstack"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -23,8 +24,6 @@ const (
 	// active the status of one that is plugged.
 	vifBindingFailed = "binding_failed"
 	active           = "ACTIVE"
-	// clientID is the DHCP option by which a port of InfiniBand is known.
-	clientID = "61"
 )
 
 // port is what is read of one.
@@ -38,7 +37,9 @@ type port struct {
 	VNICType  string         `json:"binding:vnic_type"`
 	VIFType   string         `json:"binding:vif_type"`
 	Profile   map[string]any `json:"binding:profile"`
-	FixedIPs  []struct {
+	// Options are what is told by DHCP.
+	Options  []nodes.DHCPOption `json:"extra_dhcp_opts"`
+	FixedIPs []struct {
 		SubnetID string `json:"subnet_id"`
 	} `json:"fixed_ips"`
 }
@@ -149,13 +150,15 @@ func (c *calls) remove(ctx context.Context, id string) error {
 	return err
 }
 
-// release takes a port off its host; it gets a hardware address of its own again, since
-// Neutron has each once in a network. One that is gone is success.
-func (c *calls) release(ctx context.Context, p *port, keepsAddress bool) error {
+// release takes a port off its host, by a change that says what else it is to be; it gets a
+// hardware address of its own again, since Neutron has each once in a network. One that is
+// gone is success.
+func (c *calls) release(ctx context.Context, id string, to attributes, keepsAddress bool) error {
 	// Neutron changes the address of no port that is bound.
-	_, err := c.update(ctx, p.ID, attributes{"binding:host_id": "", "binding:profile": map[string]any{}})
+	to["binding:host_id"], to["binding:profile"] = "", map[string]any{}
+	_, err := c.update(ctx, id, to)
 	if err == nil && !keepsAddress {
-		_, err = c.update(ctx, p.ID, attributes{"mac_address": nil})
+		_, err = c.update(ctx, id, attributes{"mac_address": nil})
 	}
 	if faults.Is(err, faults.NotFound) {
 		return nil

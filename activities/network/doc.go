@@ -7,6 +7,9 @@
 // as its owner; what is bound to the node has its id for a host. By that a step that was
 // killed anywhere finds what it did, and whoever takes it back finds all of it.
 //
+// A port on which a ramdisk is booted by the network says how, by DHCP, and that of an
+// instance doesn't (dhcp.go).
+//
 // Which ports of Neutron an instance has, its VIFs, stands in the rows of the node's ports
 // and port groups. The calls are made as the service user, one step at a time with a node
 // (baremetal.Lease).

@@ -49,6 +49,7 @@ type world struct {
 	names   map[string]string // of Neutron's networks, by their ids
 	vif     string
 	usual   nodes.Networks
+	first   *nodes.FirstStage
 	// lose has the answer of that call to Neutron be lost, from 0; -1 none.
 	lose, calls int
 }
@@ -127,7 +128,7 @@ func (w *world) activities(db *store.DB) *Activities {
 	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{TokenID: "admin", HTTPClient: http.Client{Transport: w}},
 		Endpoint: w.neutron.Base + "/", ResourceBase: w.neutron.Base + "/v2.0/"}
 	return New(db, bmctest.Engine(db), w.Box, Options{Client: func(context.Context) (*gophercloud.ServiceClient, error) { return client, nil },
-		Networks: w.usual, Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+		Networks: w.usual, FirstStage: w.first, Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
 func (w *world) switches(to steps.NodeNetwork) func(*Activities) error {
@@ -153,7 +154,7 @@ func (w *world) detaches() func(*Activities) error {
 }
 
 // has says what Neutron has: each port by its network, whether it was made for the node or
-// is bound to it, and whether it is told where the node is wired to.
+// is bound to it, whether it is told where the node is wired to, and says how the node boots.
 func (w *world) has() []string {
 	w.Helper()
 	all := []string{}
@@ -176,6 +177,9 @@ func (w *world) has() []string {
 		}
 		if ips := p["fixed_ips"].([]any); len(ips) == 0 {
 			said += " mute"
+		}
+		if len(p["extra_dhcp_opts"].([]any)) > 0 {
+			said += " boots"
 		}
 		all = append(all, said)
 	}
@@ -264,6 +268,19 @@ func acts() map[string]func(*testing.T) act {
 			all["network.Switch of "+kind+" for "+name] = func(t *testing.T) act {
 				w := newWorld(t, kind).bears()
 				return act{w, w.switches(way[1]), w.switches(way[0]), at(kind, way[1])}
+			}
+		}
+	}
+	for kind, boots := range map[string][]string{"flat": {"tenant bound boots"}, "neutron": {"provisioning bound made told boots", "tenant"}} {
+		for name, way := range map[string]struct {
+			from, to steps.NodeNetwork
+			want     []string
+		}{"a ramdisk": {steps.NetworkTenant, steps.NetworkProvisioning, boots}, "an instance": {steps.NetworkProvisioning, steps.NetworkTenant, at(kind, steps.NetworkTenant)},
+			"nobody": {steps.NetworkProvisioning, steps.NetworkNone, []string{"tenant"}}} {
+			all["network.Switch of "+kind+" that boots for "+name] = func(t *testing.T) act {
+				w := newWorld(t, kind, startsBy("ipxe", "uefi")).bears()
+				w.first = &firstStage
+				return act{w, w.switches(way.to), w.switches(way.from), way.want}
 			}
 		}
 	}

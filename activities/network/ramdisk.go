@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -103,26 +104,31 @@ func (s *session) plugOne(ctx context.Context, own *baremetal.Port, on string, g
 	if !s.wires.Wired(own) {
 		return nil, nil
 	}
-	var p *port
+	by := nodes.Bearer{Ports: []*baremetal.Port{own}}
+	options := s.options(by)
 	if i := slices.IndexFunc(have, func(p *port) bool { return strings.EqualFold(p.MAC, own.Address) }); i >= 0 {
-		p = have[i]
-	} else {
-		want := s.binding(nodes.Bearer{Ports: []*baremetal.Port{own}}, true)
-		want["network_id"], want["admin_state_up"], want["mac_address"] = on, true, own.Address
-		want["device_id"], want["device_owner"] = s.node.UUID, openstack.NodePortOwner
-		if len(groups) > 0 {
-			want["security_groups"] = groups
+		p := have[i]
+		if says := s.tells(p, options); len(says) > 0 {
+			var err error
+			if p, err = s.update(ctx, p.ID, says); err != nil {
+				return nil, err
+			}
 		}
-		if !own.PXEEnabled {
-			want["fixed_ips"] = []any{}
-		}
-		if id := nodes.ClientID(own); id != "" {
-			want["extra_dhcp_opts"] = dhcpClient(id)
-		}
-		var err error
-		if p, err = s.create(ctx, want); err != nil {
-			return nil, err
-		}
+		return p, s.bound(p)
+	}
+	want := s.binding(by, true)
+	want["network_id"], want["admin_state_up"], want["mac_address"] = on, true, own.Address
+	want["device_id"], want["device_owner"] = s.node.UUID, openstack.NodePortOwner
+	if len(groups) > 0 {
+		want["security_groups"] = groups
+	}
+	if !own.PXEEnabled {
+		want["fixed_ips"] = []any{}
+	}
+	maps.Copy(want, s.tells(&port{}, options))
+	p, err := s.create(ctx, want)
+	if err != nil {
+		return nil, err
 	}
 	return p, s.bound(p)
 }
@@ -146,9 +152,4 @@ func (s *session) haveGroups(ctx context.Context, ids []string) error {
 		return nil
 	}
 	return faults.New(faults.Invalid, CodeNetworkError, "Could not find these security groups (specified via ironic config) in neutron: ['%s']", strings.Join(missing, "', '"))
-}
-
-// dhcpClient is the option by which a port of InfiniBand gets its address.
-func dhcpClient(id string) []any {
-	return []any{map[string]any{"opt_name": clientID, "opt_value": id}}
 }

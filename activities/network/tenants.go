@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -53,7 +54,7 @@ func (s *session) letGoOf(ctx context.Context, b nodes.Bearer) error {
 // letGo takes one off the node. A group without a hardware address has given it none.
 func (s *session) letGo(ctx context.Context, p *port) error {
 	b, borne := s.wires.Bearer(p.ID)
-	err := s.release(ctx, p, borne && b.Address() == "")
+	err := s.release(ctx, p.ID, s.tells(p, nil), borne && b.Address() == "")
 	return refusal(err, "Unable to clear binding profile for neutron port %s. Error: %s", p.ID)
 }
 
@@ -129,9 +130,9 @@ func (s *session) bind(ctx context.Context, vif string, b nodes.Bearer, to attri
 	if err != nil {
 		return nil, err
 	}
-	address := b.Address()
+	address, says := b.Address(), s.tells(p, s.options(b))
 	moves := address != "" && !strings.EqualFold(address, p.MAC)
-	if !moves && p.has(to) {
+	if !moves && len(says) == 0 && p.has(to) {
 		return p, nil
 	}
 	if moves && p.HostID != "" { // Neutron changes the address of no port that is bound
@@ -142,10 +143,6 @@ func (s *session) bind(ctx context.Context, vif string, b nodes.Bearer, to attri
 	if moves {
 		to["mac_address"] = address
 	}
-	if b.Group == nil {
-		if id := nodes.ClientID(b.Ports[0]); id != "" {
-			to["extra_dhcp_opts"] = dhcpClient(id)
-		}
-	}
+	maps.Copy(to, says)
 	return s.update(ctx, p.ID, to)
 }

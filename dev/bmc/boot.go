@@ -43,8 +43,8 @@ type boots struct {
 	life context.Context // the service's
 	work *sync.WaitGroup
 	boot Boot
-	// offer is what it is told when it asks for an address.
-	offer DHCP
+	// offer asks what it is told with its address; nil is nothing.
+	offer func(context.Context) (DHCP, error)
 	// keeps says that no override is taken back.
 	keeps bool
 	runs  Runs

@@ -44,9 +44,14 @@ func WriteLoaders(dir string) error {
 
 // Offer says what the machine is told when it asks for an address.
 func (m *Machine) Offer(d DHCP) {
+	m.OfferFrom(func(context.Context) (DHCP, error) { return d, nil })
+}
+
+// OfferFrom says who is asked what the machine is told, each time that it asks for an address.
+func (m *Machine) OfferFrom(ask func(context.Context) (DHCP, error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.offer = d
+	m.offer = ask
 }
 
 // OfferIPXE says to all machines that iPXE boots them, which is served by TFTP at one address
@@ -65,7 +70,14 @@ const maxBooted = 64 << 20
 
 // fromNetwork does what the machine finds there, and gives what the kernel is told. Errors:
 // errNext.
-func (m *Machine) fromNetwork(ctx context.Context, offer DHCP) (map[string]string, error) {
+func (m *Machine) fromNetwork(ctx context.Context, ask func(context.Context) (DHCP, error)) (map[string]string, error) {
+	var offer DHCP
+	if ask != nil {
+		var err error
+		if offer, err = ask(ctx); err != nil {
+			return nil, fmt.Errorf("ask for an address: %w", err)
+		}
+	}
 	option := func(names ...string) (value string) {
 		for _, name := range names {
 			if value = offer.Options[name]; value != "" {

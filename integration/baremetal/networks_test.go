@@ -26,6 +26,44 @@ type neutronPort struct {
 	Profile map[string]any `json:"binding:profile"`
 }
 
+// makeNetwork makes one that is everybody's, with a subnet of a number, and gives its id.
+func makeNetwork(t *testing.T, c *cloud.Cloud, number int, name string) string {
+	t.Helper()
+	var made struct{ Network struct{ ID string } }
+	err := c.NetworksOfAll(t.Context(), http.MethodPost, "/networks", map[string]any{"network": map[string]any{"name": name, "shared": true}}, &made)
+	if err == nil {
+		err = c.NetworksOfAll(t.Context(), http.MethodPost, "/subnets", map[string]any{"subnet": map[string]any{"network_id": made.Network.ID, "ip_version": 4, "cidr": fmt.Sprintf("10.9.%d.0/24", number)}}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Network.ID
+}
+
+// rests waits until a node is in a state, and no operation has it.
+func rests(t *testing.T, c *cloud.Cloud, id, state string) {
+	t.Helper()
+	c.Eventually("the node is "+state, 3*time.Minute, func(ctx context.Context) error {
+		n, err := c.ShowNode(ctx, id)
+		if err == nil && (n.State != state || n.Reservation != "") {
+			err = fmt.Errorf("it is %s: %s", n.State, n.LastError)
+		}
+		return err
+	})
+}
+
+// stops waits until an operation on a node stops at a point.
+func stops(t *testing.T, c *cloud.Cloud, id, point string) {
+	t.Helper()
+	c.Eventually("it stops at "+point, 2*time.Minute, func(context.Context) error {
+		here, err := c.Points.Here(id, point)
+		if err == nil && !here {
+			err = errors.New("it doesn't")
+		}
+		return err
+	})
+}
+
 // TestNetworks is the life of a node on networks of Neutron, of each interface that changes
 // them: where its ramdisk is, and its instance, at every turn; with the conductor killed
 // once Neutron has been told and nobody knows; and that nothing is left there.
@@ -44,20 +82,11 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	networks := map[string]string{}
-	for i, name := range append(works, "tenant") {
-		var made struct{ Network struct{ ID string } }
-		must(c.NetworksOfAll(ctx, http.MethodPost, "/networks", map[string]any{"network": map[string]any{"name": name, "shared": true}}, &made))
-		must(c.NetworksOfAll(ctx, http.MethodPost, "/subnets", map[string]any{"subnet": map[string]any{"network_id": made.Network.ID, "ip_version": 4, "cidr": fmt.Sprintf("10.9.%d.0/24", i)}}, nil))
-		networks[made.Network.ID] = name
+	for i, name := range works {
+		networks[makeNetwork(t, c, i, name)] = name
 	}
-	tenant := func() string {
-		for id, name := range networks {
-			if name == "tenant" {
-				return id
-			}
-		}
-		return ""
-	}()
+	tenant := makeNetwork(t, c, len(works), "tenant")
+	networks[tenant] = "tenant"
 	at, sum := cloud.Files(t)
 	for i, kind := range []string{"flat", "neutron"} {
 		machine := c.BMC.Machines[i]
@@ -71,13 +100,7 @@ func TestNetworks(t *testing.T) {
 
 		comes := func(state string) {
 			t.Helper()
-			c.Eventually(kind+" is "+state, 3*time.Minute, func(ctx context.Context) error {
-				n, err := c.ShowNode(ctx, id)
-				if err == nil && (n.State != state || n.Reservation != "") {
-					err = fmt.Errorf("it is %s: %s", n.State, n.LastError)
-				}
-				return err
-			})
+			rests(t, c, id, state)
 		}
 		// ports are those of Neutron that are on the node, by their networks.
 		ports := func() map[string]neutronPort {
@@ -113,13 +136,7 @@ func TestNetworks(t *testing.T) {
 			t.Helper()
 			must(c.Points.Order(id, point))
 			must(begin())
-			c.Eventually("it stops at "+point, 2*time.Minute, func(context.Context) error {
-				here, err := c.Points.Here(id, point)
-				if err == nil && !here {
-					err = errors.New("it doesn't")
-				}
-				return err
-			})
+			stops(t, c, id, point)
 			look()
 			must(c.Points.ReleaseAt(id, point))
 		}

@@ -50,13 +50,19 @@ func (c *Cloud) simulate(o Options) {
 	if err := bmc.WriteLoaders(c.config["conductor.tftp_root"].(string)); err != nil {
 		c.t.Fatal(err)
 	}
-	service.OfferIPXE(c.config["conductor.tftp_listen"].(string), c.config["conductor.boot_url"].(string))
+	url, tftp := c.Serves()
+	service.OfferIPXE(tftp, url)
 	if o.TwoConductors {
 		c.otherConductor()
 	}
 	if o.Fleet {
 		c.fleet()
 	}
+}
+
+// Serves is where Conductor serves what machines are booted from, by HTTP and by TFTP.
+func (c *Cloud) Serves() (url, tftp string) {
+	return c.config["conductor.boot_url"].(string), c.config["conductor.tftp_listen"].(string)
 }
 
 // otherConductor describes its process: it has another name, and serves what machines are

@@ -110,6 +110,16 @@ type Conductor struct {
 	DeployRamdisk      string `koanf:"deploy_ramdisk"`
 	Bootloader         string `koanf:"bootloader"`
 	KernelAppendParams string `koanf:"kernel_append_params"`
+	// DHCPProvider tells machines that are booted by the network where to begin: TFTPServer is
+	// who serves that by TFTP, and the others are the boot loaders, nodes.ReadLoaders.
+	DHCPProvider      string   `koanf:"dhcp_provider"`
+	TFTPServer        string   `koanf:"tftp_server"`
+	IPXELoader        string   `koanf:"ipxe_bootfile_name"`
+	UEFIIPXELoader    string   `koanf:"uefi_ipxe_bootfile_name"`
+	IPXELoadersByArch []string `koanf:"ipxe_bootfile_name_by_arch"`
+	PXELoader         string   `koanf:"pxe_bootfile_name"`
+	UEFIPXELoader     string   `koanf:"uefi_pxe_bootfile_name"`
+	PXELoadersByArch  []string `koanf:"pxe_bootfile_name_by_arch"`
 
 	// LinkListen answers the API's questions about nodes.
 	LinkListen string `koanf:"link_listen"`

@@ -4,8 +4,11 @@ package nodes
 // ramdisk there, and what whoever gives it an address tells it.
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
+	"holdfast.dev/internal/faults"
 	"holdfast.dev/internal/provision"
 	"holdfast.dev/internal/store/baremetal"
 )
@@ -44,9 +47,40 @@ func (w Netboot) Device(n *baremetal.Node) string {
 	return provision.BootPXE
 }
 
-// Loaders are the names of the boot loaders that machines begin with, by how they start.
+// Loaders are the names of the boot loaders that machines begin with, by how they start, or
+// by what their processors are (cpu_arch).
 type Loaders struct {
 	BIOS, UEFI string
+	ByArch     map[string]string
+}
+
+// ReadLoaders reads entries as "aarch64:snponly-arm64.efi". Errors: Invalid.
+func ReadLoaders(entries []string) (byArch map[string]string, err error) {
+	byArch = map[string]string{}
+	for _, entry := range entries {
+		arch, file, _ := strings.Cut(entry, ":")
+		if arch == "" || file == "" {
+			return nil, faults.New(faults.Invalid, "InvalidConfiguration", "%q is no kind of processors with a boot loader, as aarch64:snponly-arm64.efi", entry)
+		}
+		byArch[arch] = file
+	}
+	return byArch, nil
+}
+
+// of is the one that a node begins with which starts in a boot mode.
+func (l Loaders) of(n *baremetal.Node, mode string) string {
+	var properties struct {
+		Arch any `json:"cpu_arch"`
+	}
+	if json.Unmarshal(n.Properties, &properties) == nil {
+		if arch, is := properties.Arch.(string); is && l.ByArch[arch] != "" {
+			return l.ByArch[arch]
+		}
+	}
+	if mode == provision.BIOS {
+		return l.BIOS
+	}
+	return l.UEFI
 }
 
 // FirstStage is where machines find the first that they are booted from.
@@ -77,6 +111,15 @@ const (
 	dhcp6BootFile  = "59"
 )
 
+// bootOptions are all of them.
+var bootOptions = []string{dhcpServerName, dhcpBootFile, dhcpAddress, dhcpPrefix, dhcpNextServer, dhcp6BootFile}
+
+// Boots says whether an option is one of those by which machines are booted, whatever
+// clients it is for.
+func (o DHCPOption) Boots() bool {
+	return slices.Contains(bootOptions, o.Name[strings.LastIndex(o.Name, ",")+1:])
+}
+
 // DHCPOptions are what a node that is booted by the network is told by whoever gives it an
 // address: which boot loader it begins with, and what iPXE goes on with; none of another.
 // Instance is its instance_info. Errors: Invalid.
@@ -93,10 +136,7 @@ func DHCPOptions(n *baremetal.Node, instance Info, from FirstStage) ([]DHCPOptio
 	if way.IPXE {
 		loaders = from.IPXE
 	}
-	loader := loaders.UEFI
-	if mode == provision.BIOS {
-		loader = loaders.BIOS
-	}
+	loader := loaders.of(n, mode)
 	at := from.TFTP
 	if strings.Contains(at, ":") {
 		at = "[" + at + "]"

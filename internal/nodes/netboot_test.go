@@ -3,6 +3,7 @@ package nodes
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // What a node's machine is told by DHCP is the original's.
 func TestDHCPOptions(t *testing.T) {
 	t.Parallel()
-	from := FirstStage{TFTP: "192.0.2.1", URL: "http://192.0.2.1:8080/", IPXE: Loaders{"undionly.kpxe", "snponly.efi"}, Other: Loaders{"pxelinux.0", "bootx64.efi"}}
+	from := FirstStage{TFTP: "192.0.2.1", URL: "http://192.0.2.1:8080/", IPXE: Loaders{BIOS: "undionly.kpxe", UEFI: "snponly.efi"}, Other: Loaders{BIOS: "pxelinux.0", UEFI: "bootx64.efi"}}
 	const server = " 66=192.0.2.1 150=192.0.2.1 255=192.0.2.1"
 	for _, c := range []struct{ by, mode, want string }{
 		{"ipxe", "uefi", "tag:!ipxe,67=snponly.efi tag:ipxe,67=http://192.0.2.1:8080/boot.ipxe 6:tag:!ipxe6,59=tftp://192.0.2.1/snponly.efi 6:tag:ipxe6,59=http://192.0.2.1:8080/boot.ipxe" + server},
@@ -44,5 +45,28 @@ func TestDHCPOptions(t *testing.T) {
 	from.TFTP = "2001:db8::1"
 	if options, err := DHCPOptions(n, infoFor(t, n, `{}`), from); err != nil || options[2].Value != "tftp://[2001:db8::1]/undionly.kpxe" {
 		t.Errorf("%v, %v", options, err)
+	}
+}
+
+// Boot loaders by processors are read as they are written, and one that names none is refused.
+func TestReadLoaders(t *testing.T) {
+	t.Parallel()
+	if got, err := ReadLoaders([]string{"aarch64:arm:64.efi", "x86_64:ipxe.efi"}); err != nil || !maps.Equal(got, map[string]string{"aarch64": "arm:64.efi", "x86_64": "ipxe.efi"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, wrong := range []string{"aarch64", ":ipxe.efi", "aarch64:", ""} {
+		if _, err := ReadLoaders([]string{wrong}); !faults.Is(err, faults.Invalid) || !strings.Contains(err.Error(), fmt.Sprintf("%q", wrong)) {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+// Options of booting are told from others, whomever they are for.
+func TestBoots(t *testing.T) {
+	t.Parallel()
+	for name, boots := range map[string]bool{"67": true, "tag:!ipxe,67": true, "tag:ipxe6,59": true, "66": true, "150": true, "210": true, "255": true, "61": false, "26": false, "tag:ipxe,26": false, "6": false, "": false} {
+		if got := (DHCPOption{Name: name}).Boots(); got != boots {
+			t.Errorf("%q: %v", name, got)
+		}
 	}
 }

@@ -404,3 +404,22 @@ func TestTags(t *testing.T) {
 	c.Want(404, "demo", "DELETE", "/v2.0/networks/"+id+"/tags/b", "")
 	c.Want(404, "other", "PUT", "/v2.0/networks/"+id+"/tags", `{"tags":[]}`)
 }
+
+// A change of a port's DHCP options keeps those that it doesn't name, and takes away those
+// that it gives no value.
+func TestDHCPOptions(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil)
+	networkID, _ := newNetwork(t, c, "demo", "", "10.0.0.0/24")
+	portID := newPort(c, "demo", networkID, `,"extra_dhcp_opts":[{"opt_name":"67","opt_value":"a"},{"opt_name":"67","opt_value":"b","ip_version":6}]`).TextAt("port", "id")
+	for _, s := range []struct{ change, want string }{
+		{`[]`, `[map[ip_version:4 opt_name:67 opt_value:a] map[ip_version:6 opt_name:67 opt_value:b]]`},
+		{`[{"opt_name":"67","opt_value":"c","ip_version":4},{"opt_name":"26","opt_value":"9000"}]`,
+			`[map[ip_version:6 opt_name:67 opt_value:b] map[ip_version:4 opt_name:67 opt_value:c] map[ip_version:4 opt_name:26 opt_value:9000]]`},
+		{`[{"opt_name":"67","opt_value":null},{"opt_name":"59","opt_value":null}]`, `[map[ip_version:6 opt_name:67 opt_value:b] map[ip_version:4 opt_name:26 opt_value:9000]]`},
+	} {
+		if got := fmt.Sprint(c.Want(200, "demo", "PUT", "/v2.0/ports/"+portID, `{"port":{"extra_dhcp_opts":`+s.change+`}}`).At("port", "extra_dhcp_opts")); got != s.want {
+			t.Errorf("%s: %s", s.change, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,7 @@ func createPort(ctx context.Context, c *change, doc document) error {
 		return err
 	}
 	doc["fixed_ips"] = documents(addresses)
+	doc["extra_dhcp_opts"] = changedOptions(nil, doc.objects("extra_dhcp_opts"))
 	if err := c.guard(ctx, doc, doc.has("security_groups")); err != nil {
 		return err
 	}
@@ -81,6 +83,9 @@ func updatePort(ctx context.Context, c *change, before, given, after document) e
 	if after["binding:host_id"] == nil {
 		after["binding:host_id"] = ""
 	}
+	if given.has("extra_dhcp_opts") {
+		after["extra_dhcp_opts"] = changedOptions(before.objects("extra_dhcp_opts"), given.objects("extra_dhcp_opts"))
+	}
 	if err := c.guard(ctx, after, true); err != nil {
 		return err
 	}
@@ -92,6 +97,28 @@ func updatePort(ctx context.Context, c *change, before, given, after document) e
 		return c.tell(ctx, "network-changed", after)
 	}
 	return nil
+}
+
+// changedOptions are DHCP options after a change, which takes away those that it gives no
+// value, and keeps those of which it says nothing. One without a version is of IPv4's.
+func changedOptions(before, given []document) []any {
+	all := before
+	for _, o := range given {
+		if !o.has("ip_version") {
+			o = o.merged(document{"ip_version": float64(4)})
+		}
+		all = slices.DeleteFunc(all, func(was document) bool {
+			return was.text("opt_name") == o.text("opt_name") && was["ip_version"] == o["ip_version"]
+		})
+		if o.has("opt_value") {
+			all = append(all, o)
+		}
+	}
+	list := []any{}
+	for _, o := range all {
+		list = append(list, map[string]any(o))
+	}
+	return list
 }
 
 func (c *change) moveAddresses(ctx context.Context, before, given, after document) error {

@@ -13,9 +13,10 @@ import (
 	"holdfast.dev/internal/store"
 )
 
-// BootFile is the one that a node is booted from, a medium or a folder of files.
+// BootFile is the one that a node is booted from, a medium or a folder of files; URL is where
+// the conductor serves that has it.
 type BootFile struct {
-	NodeUUID, OperationID, Name, Conductor string
+	NodeUUID, OperationID, Name, Conductor, URL string
 }
 
 // BootFileOf is a node's; nil if it has none.
@@ -36,8 +37,8 @@ func BootFileOfPort(ctx context.Context, q store.Queryer, address string) (*Boot
 
 func bootFile(ctx context.Context, q store.Queryer, where, arg string) (*BootFile, error) {
 	f := &BootFile{}
-	err := q.QueryRow(ctx, `SELECT node_uuid::text, operation_id, name, conductor FROM baremetal.boot_files WHERE `+where, arg).
-		Scan(&f.NodeUUID, &f.OperationID, &f.Name, &f.Conductor)
+	err := q.QueryRow(ctx, `SELECT node_uuid::text, operation_id, name, conductor, url FROM baremetal.boot_files WHERE `+where, arg).
+		Scan(&f.NodeUUID, &f.OperationID, &f.Name, &f.Conductor, &f.URL)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -62,8 +63,8 @@ func BootFilesOf(ctx context.Context, q store.Queryer, conductor string) ([]stri
 
 // KeepBootFile says that a node is booted from a file, and from no other.
 func KeepBootFile(ctx context.Context, tx store.Tx, f BootFile) error {
-	_, err := tx.Exec(ctx, `INSERT INTO baremetal.boot_files (node_uuid, operation_id, name, conductor) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (node_uuid) DO UPDATE SET operation_id = $2, name = $3, conductor = $4, created_at = now()`, f.NodeUUID, f.OperationID, f.Name, f.Conductor)
+	_, err := tx.Exec(ctx, `INSERT INTO baremetal.boot_files (node_uuid, operation_id, name, conductor, url) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (node_uuid) DO UPDATE SET operation_id = $2, name = $3, conductor = $4, url = $5, created_at = now()`, f.NodeUUID, f.OperationID, f.Name, f.Conductor, f.URL)
 	if err != nil {
 		return fmt.Errorf("boot file of node %s: %w", f.NodeUUID, store.Translate(err))
 	}
