@@ -41,11 +41,11 @@ bin/holdfast-temporal: $(TEMPORAL_SOURCE)
 	touch $@
 
 # What waits longest begins first, so that nothing is waited for alone at the end.
-LONGEST := $(addprefix ./,workflows/server integration/chaos workflows/node activities/libvirt/qemu integration/walk workflows/stack integration/hostile integration/guests integration/devcloud)
+LONGEST := $(addprefix ./,workflows/server integration/chaos workflows/node activities/libvirt/qemu integration/walk workflows/stack activities/resources activities/bmc integration/hostile integration/guests integration/devcloud)
 
 test: check bin/holdfast-temporal
 	cd dev/temporal && go test ./...
-	go run ./dev/testservices -- go test -count=1 -p 3 -timeout 20m $(LONGEST) ./...
+	go run ./dev/testservices -- go test -vet=off -count=1 -p 3 -timeout 20m $(LONGEST) ./...
 
 SEEDS ?= 10
 CHAOS_LOG := bin/chaos.log
