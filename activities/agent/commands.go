@@ -109,6 +109,9 @@ func readSteps(phase steps.AgentPhase, offered map[string][]steps.NodeStep) (all
 // the command has: it is told only if it isn't there, and what is there is waited
 // for. Errors: as in steps.AgentActivities.
 func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
+	if retired, err := a.hasRetired(ctx, in); err != nil || retired {
+		return steps.AgentCommandOut{State: steps.AgentDone}, err
+	}
 	s, err := a.open(ctx, in.Fence)
 	if err != nil {
 		return out, err
@@ -120,6 +123,16 @@ func (a *Activities) Command(ctx context.Context, in steps.AgentCommandIn) (out 
 	return out, err
 }
 
+// hasRetired says whether the ramdisk has answered what it is told last: it listens to
+// nobody afterwards, and the node's row may not say any more where it was.
+func (a *Activities) hasRetired(ctx context.Context, in steps.AgentCommandIn) (bool, error) {
+	if in.Command != steps.FinalizeRescue {
+		return false, nil
+	}
+	acts, err := baremetal.Acts(ctx, a.db.Pool, in.Of)
+	return acts[in.Name].Answered, err
+}
+
 // execute tells the ramdisk what it wasn't told, and waits for a while for what becomes of
 // it.
 func (s *session) execute(ctx context.Context, in steps.AgentCommandIn) (out steps.AgentCommandOut, err error) {
@@ -129,9 +142,6 @@ func (s *session) execute(ctx context.Context, in steps.AgentCommandIn) (out ste
 	}
 	act, told := acts[in.Name]
 	last := in.Command == steps.FinalizeRescue // it listens to nobody afterwards
-	if last && act.Answered {
-		return steps.AgentCommandOut{State: steps.AgentDone}, nil
-	}
 	boot, err := s.client.boot(ctx)
 	if last && told && s.retired(act, err) {
 		return steps.AgentCommandOut{State: steps.AgentDone}, nil

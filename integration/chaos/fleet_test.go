@@ -47,12 +47,14 @@ type tenants struct {
 	stay []string
 }
 
-// newTenants is a cloud whose hosts are nodes, and a network for servers on them.
+// newTenants is a cloud whose hosts are nodes, and a network for servers on them, which
+// their ramdisks are on, too.
 func newTenants(t *testing.T, machines int) *tenants {
 	t.Helper()
 	// Every host comes back: none is to be taken for down.
 	c := cloud.Start(t, cloud.Options{Hosts: 1, Machines: machines, MachinesApart: true, Fleet: true, Services: true,
-		Config: map[string]any{"conductor.sync_power_state_interval": "0s", "compute.host_down_after": "30s"}})
+		Config: map[string]any{"conductor.sync_power_state_interval": "0s", "compute.host_down_after": "30s",
+			"baremetal.default_network_interface": "flat", "conductor.cleaning_network": networkName}})
 	l := &tenants{lives: &lives{T: t, Cloud: c}}
 	l.at, l.sum = cloud.Files(t)
 	for i := range machines {

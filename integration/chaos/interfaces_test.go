@@ -14,6 +14,9 @@ import (
 	"holdfast.dev/internal/operations"
 )
 
+// networkName is the name of the users' network.
+const networkName = "net"
+
 // connect gives the users' project its one network, which has room for everybody.
 func connect(t *testing.T, c *cloud.Cloud) (network string) {
 	t.Helper()
@@ -23,7 +26,7 @@ func connect(t *testing.T, c *cloud.Cloud) (network string) {
 		return there.Networks[0].ID
 	}
 	var made struct{ Network struct{ ID string } }
-	must(t, c.Networks(t.Context(), http.MethodPost, "/networks", map[string]any{"network": map[string]string{"name": "net"}}, &made))
+	must(t, c.Networks(t.Context(), http.MethodPost, "/networks", map[string]any{"network": map[string]string{"name": networkName}}, &made))
 	must(t, c.Networks(t.Context(), http.MethodPost, "/subnets", map[string]any{"subnet": map[string]any{
 		"network_id": made.Network.ID, "ip_version": 4, "cidr": "10.1.0.0/16",
 	}}, nil))

@@ -32,8 +32,11 @@ var toNodes = []verb{
 }
 
 // uncleaned are the ends of an undeployment: a cancel has it leave out what is left of the
-// cleaning.
-var uncleaned = ends{always: {lostSoon}, closing: {driven}, over: {driven}}
+// cleaning, and the instance be there still if it hasn't begun.
+var uncleaned = ends{always: {lostSoon}, sure: {undeleted, lostSoon}, closing: {driven}, over: {driven}}
+
+// undeleted is the end of an undeployment that was cancelled before it began.
+var undeleted = outcome{"error", operations.ResultCancelled}
 
 // undeployed are the ends of what gives way to an undeployment.
 var undeployed = []outcome{{"available", operations.ResultCancelled}, {"available", operations.ResultSuperseded}, {"available", operations.ResultDone}}
@@ -97,7 +100,7 @@ func TestNodesAdrift(t *testing.T) {
 	// A task that Temporal forgot may have written that the operation goes beyond its point
 	// of no return, before the next one hears of the cancel.
 	cancel.moved = ends{always: {driven}, unbegun: {undriven}, early: {undriven, driven}, crossing: {undriven, driven}, last: {undriven, driven}}
-	cancel.deleted = ends{always: {lostSoon}, closing: {driven, lostSoon}, over: {driven}}
+	cancel.deleted = ends{always: {lostSoon}, sure: {undeleted, lostSoon}, closing: {driven, lostSoon}, over: {driven}}
 	lost := verb{name: "loss", do: func(*testing.T, *cloud.Cloud, []held) {}, moved: ends{always: {driven}}}
 	cases := []struct {
 		name       string
