@@ -81,8 +81,8 @@ func builtOn(t *testing.T, client func(user string, args ...string) ([]byte, err
 		t.Fatalf("%v, %v", nics, err)
 	}
 	bound := shown("admin", "port", "show", fmt.Sprint(ports[0]["ID"]))
-	if bound["binding_host_id"] != id || bound["binding_vnic_type"] != "baremetal" || bound["mac_address"] != nics[0]["Address"] || bound["status"] != "ACTIVE" {
-		t.Errorf("the server's port is %v, %v at %v, and the node's %v", bound["mac_address"], bound["status"], bound["binding_host_id"], nics[0]["Address"])
+	if bound["binding_host_id"] != id || bound["binding_vnic_type"] != "baremetal" || bound["mac_address"] != nics[0]["address"] || bound["status"] != "ACTIVE" {
+		t.Errorf("the server's port is %v, %v at %v, and the node's %v", bound["mac_address"], bound["status"], bound["binding_host_id"], nics[0]["address"])
 	}
 	if text, err := client("demo", "server", "create", "--flavor", "baremetal", "--image", "holdfast-test", "--network", "private", "--wait", "second"); err == nil {
 		t.Errorf("a second server was built on the one node: %s", text)
